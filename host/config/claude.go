@@ -11,21 +11,25 @@ import (
 	"strings"
 )
 
-// denial is a rule about tools of servers in the permissions.deny of Claude Code's settings.
-// mcp__SERVER means all that a server has, and mcp__SERVER__TOOL one tool, in which "*" stands
-// for any characters.
+// denial is a rule about tools of servers in a file beside that with the servers. In the permissions.deny of Claude Code's
+// settings, mcp__SERVER means all that a server has, and mcp__SERVER__TOOL one tool, in which "*" stands
+// for any characters. In the user.never_allow of Goose's permission.yaml, SERVER__TOOL means one tool.
 type denial struct {
 	file, rule string
-	fits       bool // the rule names a server of the file; apply sets it
+	key        string // keyDeny or keyNever
+	fits       bool   // the rule names a server of the file; apply sets it
 }
 
-// denials holds what Claude Code's settings forbid to the servers of one of its files.
+// denials holds what such files of Claude Code and Goose forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
 	warnings []string // for people: of settings that cannot be read
 }
 
-const keyDeny = "permissions.deny"
+const (
+	keyDeny  = "permissions.deny"
+	keyNever = "user.never_allow"
+)
 
 // settingsOfClaude are the paths of a project's settings in its folder. The user's own settings
 // have the first of them in the home folder.
@@ -45,8 +49,13 @@ func hasDenials(path string) bool {
 }
 
 // denialsFor reads the settings of Claude Code that apply to the servers of a file: those beside
-// the file, those of the project with the working folder cwd, and those of an administrator.
+// the file, those of the project with the working folder cwd, and those of an administrator. For a file of Goose, it
+// reads the permission.yaml beside it (crates/goose/src/config/permission.rs), in each of Goose's modes, although
+// what stands there does not count in its mode auto.
 func denialsFor(path, cwd string) (d denials) {
+	if c := clientOf(path); c != nil && c.id == "goose" {
+		d.readAll(filepath.Join(filepath.Dir(path), "permission.yaml"))
+	}
 	if !hasDenials(path) {
 		return d
 	}
@@ -72,6 +81,12 @@ func denialsFor(path, cwd string) (d denials) {
 			files = append(files, managed)
 		}
 	}
+	d.readAll(files...)
+	return d
+}
+
+// readAll adds the rules of the files that there are.
+func (d *denials) readAll(files ...string) {
 	seen := make(map[string]bool)
 	for _, file := range files {
 		info, err := os.Stat(file)
@@ -88,12 +103,15 @@ func denialsFor(path, cwd string) (d denials) {
 		}
 		d.read(file, data, err)
 	}
-	return d
 }
 
 // read adds the rules of a file. If the file could not be read, err says why, and read adds a
 // warning.
 func (d *denials) read(path string, data []byte, err error) {
+	key := keyDeny
+	if filepath.Ext(path) == ".yaml" {
+		key = keyNever
+	}
 	var text []byte
 	if err == nil {
 		text, err = decode(path, data)
@@ -103,21 +121,24 @@ func (d *denials) read(path string, data []byte, err error) {
 		doc, err = readDocument(path, text)
 	}
 	if err != nil {
-		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, keyDeny))
+		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, key))
 		return
 	}
-	for _, rule := range doc.texts("permissions", "deny") {
-		if strings.HasPrefix(rule, "mcp__") || rule == "*" {
-			d.rules = append(d.rules, &denial{file: path, rule: rule})
+	for _, rule := range doc.texts(strings.Split(key, ".")...) {
+		if strings.HasPrefix(rule, "mcp__") || rule == "*" || key == keyNever {
+			d.rules = append(d.rules, &denial{file: path, rule: rule, key: key})
 		}
 	}
 }
 
-// claude adds the rules of Claude Code's settings.
-func (f *forbidden) claude(d denials) {
+// beside adds the rules of the files that are beside that with the servers.
+func (f *forbidden) beside(d denials) {
 	for _, one := range d.rules {
-		if !strings.Contains(one.rule, "(") {
-			f.rules = append(f.rules, toolRule{key: keyDeny, pattern: one.rule, before: claudeTool, denial: one})
+		switch {
+		case one.key == keyNever:
+			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.rule, before: gooseTool, denial: one})
+		case !strings.Contains(one.rule, "("):
+			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.rule, before: claudeTool, denial: one})
 		}
 	}
 }
@@ -126,21 +147,22 @@ func (f *forbidden) claude(d denials) {
 // disabled_tools.
 func (e *entry) noteDenied(denied []*denial) {
 	for len(denied) > 0 {
-		file, rules := denied[0].file, []string(nil)
+		file, key, rules := denied[0].file, denied[0].key, []string(nil)
 		denied = slices.DeleteFunc(denied, func(one *denial) bool {
 			if one.file == file {
 				rules = append(rules, one.rule)
 			}
 			return one.file == file
 		})
-		e.note("", "disabled_tools has what %s in %s says: %s", keyDeny, file, strings.Join(rules, ", "))
+		e.note("", "disabled_tools has what %s in %s says: %s", key, file, strings.Join(rules, ", "))
 	}
 }
 
-// untaken returns notes about the rules that changed no entry of the file.
+// untaken returns notes about the rules that changed no entry of the file. Those of Goose may be about parts of its own.
 func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {
+		case one.key == keyNever:
 		case strings.Contains(one.rule, "("):
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is by arguments, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", one.file, keyDeny, one.rule))
 		case !one.fits:

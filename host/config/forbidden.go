@@ -41,7 +41,7 @@ type toolRule struct {
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
 	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
-	denial  *denial // the rule in Claude Code's settings; nil for other clients
+	denial  *denial // the rule, if it is in a file of its own
 }
 
 // The beginnings that clients give to the name of a tool. "%" stands for the name of the server.
@@ -52,6 +52,7 @@ var (
 	geminiTool   = []string{"%__", "mcp_%_", ""} // of Gemini CLI, in all its versions
 	zedTool      = []string{"mcp:%:"}
 	claudeTool   = []string{"mcp__%__"}
+	gooseTool    = []string{"%__"}
 )
 
 // forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.
@@ -92,7 +93,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
 	f.zed(doc)
-	f.claude(at.denied)
+	f.beside(at.denied)
 	if len(f.rules)+len(f.starts) > maxRules {
 		f.all = true
 		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools, which are not read; its servers are disabled", maxRules))

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +101,42 @@ func TestForbidden(t *testing.T) {
 		}
 		if fmt.Sprint(got) != "["+c.want+"]" {
 			t.Errorf("%s: %s %s\nhas %v %q, want %s", c.file, c.text, f.Servers[0].DisabledTools, got, f.Notes, c.want)
+		}
+	}
+}
+
+// TestNeverAllow checks that what the person never allows Goose is forbidden here, and that a file of it that cannot be read is told.
+func TestNeverAllow(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "goose")
+	write := func(name, text string) {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("config.yaml", "extensions:\n  g: {type: stdio, cmd: c}\n  my_own: {type: stdio, cmd: c}\n")
+	for permissions, want := range map[string]string{
+		"{}\n": "[] []",
+		"user:\n  always_allow: [g__get]\n  ask_before: [g__put]\n  never_allow: [g__del_all, my_own__x, developer__shell]\nsmart_approve:\n  never_allow: [g__a]\n": "[del_all] [x]",
+		"user: []\n":   "[] []",
+		"user: {never": "unknown [] []",
+	} {
+		write("permission.yaml", permissions)
+		f, err := Read(filepath.Join(folder, "config.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := fmt.Sprint(f.Servers[0].DisabledTools, f.Servers[1].DisabledTools)
+		if len(f.Warnings) == 1 && strings.HasSuffix(f.Warnings[0], "what user.never_allow forbids is not known") {
+			got = "unknown " + got
+		}
+		if got != want {
+			t.Errorf("%q: %s, %q", permissions, got, f.Warnings)
+		}
+		if want == "[del_all] [x]" && !strings.Contains(strings.Join(f.Notes, "\n"), "permission.yaml says: g__del_all") {
+			t.Error(f.Notes)
 		}
 	}
 }
