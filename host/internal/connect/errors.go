@@ -97,7 +97,7 @@ func statusOf(err error) int {
 }
 
 // isNotMCP reports whether err comes from a web server without an MCP server at this address: the
-// page does not exist, takes no POST or no JSON, or answers with something other than a message.
+// page does not exist, takes no POST or no JSON, gives none, or answers with something other than a message.
 func isNotMCP(err error) bool {
 	if nothing := (*rpc.NoResponseError)(nil); errors.As(err, &nothing) {
 		return nothing.HTTP != 0
@@ -112,7 +112,7 @@ func isNotMCP(err error) bool {
 	case said.HTTP >= 200 && said.HTTP < 300:
 		return said.Status == abi.ProtocolFailed
 	}
-	return said.HTTP == 404 || said.HTTP == 405 || said.HTTP == 415 || said.HTTP == 501
+	return slices.Contains([]int{404, 405, 406, 415, 501}, said.HTTP)
 }
 
 // isNoStream reports whether err says that a GET has found no stream of HTTP+SSE. A server that speaks
@@ -120,7 +120,7 @@ func isNotMCP(err error) bool {
 func isNoStream(err error) bool {
 	var plugin *guest.PluginError
 	said := answerOf(err)
-	return said != nil && errors.As(err, &plugin) && plugin.Plugin == transportSSE && plugin.Op == "connect" && (isNotMCP(err) || said.HTTP == 400 || said.HTTP == 406)
+	return said != nil && errors.As(err, &plugin) && plugin.Plugin == transportSSE && plugin.Op == "connect" && (isNotMCP(err) || said.HTTP == 400)
 }
 
 // describeAnswer says what was found in place of an MCP server, from errors of [isNotMCP]. If that is

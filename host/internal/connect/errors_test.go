@@ -52,6 +52,7 @@ func TestFailed(t *testing.T) {
 		"no POST at all":  {"http://h/", []error{answer(abi.Refused, 405, "HTTP 405"), answer(abi.Refused, 405, "HTTP 405")}, "there is no MCP server at this address: HTTP 405", post + other},
 		"too many":        {"http://h/mcp", []error{answer(abi.Refused, 429, "HTTP 429: slow down")}, "HTTP 429: slow down", "it has had too many requests, from you or from your network: try again in a minute"},
 		"no JSON":         {"http://h/", []error{answer(abi.Refused, 415, "HTTP 415"+page)}, "there is no MCP server at this address: HTTP 415, a page: Bad Gateway", other},
+		"gives no JSON":   {"http://h/", []error{answer(abi.Refused, 406, "HTTP 406: no")}, "there is no MCP server at this address: HTTP 406: no", other},
 		"files":           {"http://h/", []error{answer(abi.ProtocolFailed, 501, "HTTP 501"+page)}, "there is no MCP server at this address: HTTP 501, a page: Bad Gateway", other},
 		"a page":          {"http://h/", []error{answer(abi.ProtocolFailed, 200, "HTTP 200: expected x, got text/html")}, "there is no MCP server at this address: HTTP 200: expected x, got text/html", other},
 		"no message":      {"http://h/", []error{answer(abi.ProtocolFailed, 200, `expected one JSON-RPC message, got HTTP 200`+page)}, "there is no MCP server at this address: expected one JSON-RPC message, got HTTP 200, a page: Bad Gateway", other},
@@ -109,6 +110,7 @@ func TestNoStream(t *testing.T) {
 		"failed":       {config.Server{Transport: "sse"}, []error{stream(502)}, "the server failed: HTTP 502", "what stands before the server, such as a proxy, got no answer from it: is it running?"},
 		"a stream":     {config.Server{Transport: "sse"}, []error{post(404)}, "there is no MCP server at this address: HTTP 404", path},
 		"sse first":    {config.Server{Strategy: "sse-first"}, []error{stream(405), &laterTransportError{"http", post(404)}}, "there is no MCP server at this address: HTTP 404", path},
+		"no JSON then": {config.Server{Strategy: "sse-first"}, []error{stream(406), &laterTransportError{"http", post(406)}}, "there is no MCP server at this address: HTTP 406", path},
 		"no POST then": {config.Server{Strategy: "sse-first"}, []error{stream(404), &laterTransportError{"http", post(405)}}, "there is no MCP server at this address: HTTP 405", "it takes no POST there, which every message to an MCP server is; " + path},
 	} {
 		c.entry.URL = "http://h/mcp"
