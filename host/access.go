@@ -294,16 +294,17 @@ func (s *Session) Foresee(ctx context.Context, c policy.Call) (all []Foreseen) {
 // confirm asks the person whether a call goes on, and returns what is decided.
 func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) policy.Decision {
 	v.person = "none"
+	hint := withReason("make the call in a terminal, or through a client that shows forms (elicitation): there a person is asked", d.Hint)
 	ask := v.host.config.Confirm
 	if ask == nil || session.Unattended(ctx) {
-		d.Ask, d.Reason = false, withReason(d.Reason, "a person is to be asked, and none can be here")
+		d.Ask, d.Reason, d.Hint = false, withReason(d.Reason, "a person is to be asked, and none can be here"), hint
 		return d
 	}
 	yes, err := ask(ctx, policy.Question{Call: c, Rule: d.Rule, Reason: d.Reason})
 	d.Ask, d.Allow = false, yes && err == nil
 	switch {
 	case err != nil:
-		d.Reason = withReason(d.Reason, fmt.Sprintf("a person is to be asked, and was not: %v", err))
+		d.Reason, d.Hint = withReason(d.Reason, fmt.Sprintf("a person is to be asked, and was not: %v", err)), hint
 	case !yes:
 		v.person, d.Reason = "no", withReason(d.Reason, "the person who was asked said no")
 	default:
@@ -313,8 +314,8 @@ func (v *view) confirm(ctx context.Context, c *policy.Call, d policy.Decision) p
 }
 
 func withReason(reason, more string) string {
-	if reason == "" {
-		return more
+	if reason == "" || more == "" {
+		return reason + more
 	}
 	return reason + "; " + more
 }

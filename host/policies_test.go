@@ -114,6 +114,9 @@ func TestPoliciesThatAsk(t *testing.T) {
 		if denied := errors.Is(err, host.ErrDenied); denied != (tt.want != "") || denied && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", name, err, tt.want)
 		}
+		if hint := host.Hint(err); strings.HasPrefix(hint, "make the call in a terminal, or ") != (tt.kept == "none") {
+			t.Errorf("%s: hint %q", name, hint)
+		}
 		if text, err := os.ReadFile(path); err != nil || !strings.Contains(string(text), `"rule":"policy.costs","person":"`+tt.kept+`"`) {
 			t.Errorf("%s: the audit log has %s, %v", name, text, err)
 		}
