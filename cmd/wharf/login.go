@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,8 @@ func newLogin(a *app) *cobra.Command {
 server, or a url. The page to sign in at opens in your browser; with --no-browser
 its address is printed, and the address that your browser ends at can be pasted.
 
-An API key or a token that you type is tried, and not kept if the server refuses it.
+An API key or a token that you type is tried, and not kept if the server refuses it. What
+needs no person, such as the output of a command, is tried too.
 
 Commands that need a sign-in ask for it by themselves on a terminal. A sign-in that
 needs no person (grant = "client_credentials") needs no terminal.`,
@@ -49,8 +51,9 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var person []func(*host.Config)
+	var asked atomic.Bool
 	if a.CanAsk() || a.flags.mayAsk() {
-		person = append(person, a.letSignIn)
+		person = append(person, func(c *host.Config) { a.letSignIn(c); noteAsked(c.Person, &asked) })
 	}
 	h, err := a.newHost(cmd.Context(), nil, person...)
 	if err != nil {
@@ -69,8 +72,32 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Err, "Signed in to %s.\n", plain.Name(server.Name, plain.NameColumns))
+	name := plain.Name(server.Name, plain.NameColumns)
+	if !asked.Load() {
+		err := a.attemptOn(host.WithOptions(cmd.Context(), host.RequestOptions{Unattended: true}), h, server)
+		switch {
+		case errors.Is(err, host.ErrLogin): // which is what was done
+			return exit.WithHint(err, "it does not take what the sign-in gave: look at auth in the entry of "+server.Name)
+		case errors.Is(err, host.ErrAuthRequired), errors.Is(err, host.ErrDenied), cmd.Context().Err() != nil:
+			return err
+		case err != nil:
+			a.Warn("there are credentials for %s, and whether it takes them is not known: %v", name, err)
+			return nil
+		}
+	}
+	fmt.Fprintf(a.Err, "Signed in to %s.\n", name)
 	return nil
+}
+
+// noteAsked has the callbacks of a person note that one was called.
+func noteAsked(p *signin.Person, asked *atomic.Bool) {
+	all := *p
+	p.OpenURL = func(ctx context.Context, page signin.Page) error { asked.Store(true); return all.OpenURL(ctx, page) }
+	p.Ask = func(ctx context.Context, q signin.Question) (string, error) {
+		asked.Store(true)
+		return all.Ask(ctx, q)
+	}
+	p.ShowCode = func(ctx context.Context, c signin.Code) { asked.Store(true); all.ShowCode(ctx, c) }
 }
 
 // answersAnyone reports whether a server whose entry does not mention a sign-in can be connected
@@ -96,6 +123,11 @@ func (a *app) attempt(ctx context.Context, server host.Server) error {
 		return err
 	}
 	defer h.Close()
+	return a.attemptOn(ctx, h, server)
+}
+
+// attemptOn is attempt on a host that is there.
+func (a *app) attemptOn(ctx context.Context, h *host.Host, server host.Server) error {
 	defer a.Busy("connecting to " + server.Name)()
 	server.StartTimeout = answerTime
 	session, err := connect(ctx, h, server)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +36,12 @@ func TestLoginWithoutATerminal(t *testing.T) {
 		}
 	})
 	resource := oauthtest.NewResource(t.Cleanup, issuer, handler)
+	resource.Refuse = func(token string, _ *http.Request) (int, string) {
+		if token != "machine" {
+			return http.StatusUnauthorized, "not with " + token
+		}
+		return 0, ""
+	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "wharf.toml")
 	const secret = `client_id = "robot", client_secret = { env = "ROBOT" }`
@@ -46,6 +54,7 @@ func TestLoginWithoutATerminal(t *testing.T) {
 		{`{ grant = "client_credentials", ` + secret + ` }`, "bad", exit.CodeSignIn, "it says invalid_client\nhint: see client_id, client_secret and private_key\n"},
 		{`{ grant = "jwt_bearer", jwt = "a.b.c", ` + secret + ` }`, "good", exit.CodeOK, "Signed in to robot.\n"},
 		{`{ grant = "enterprise", id_token = "a.b.c", idp_client_id = "idp", idp_token_endpoint = "` + issuer.URL + `/token", ` + secret + ` }`, "good", exit.CodeOK, "Signed in to robot.\n"},
+		{`{ provider = "helper", command = ["echo", '{"headers":{"Authorization":"Bearer old"}}'] }`, "", exit.CodeSignIn, "does not take what the command printed"},
 		{`{ scopes = ["read"] }`, "", exit.CodeSignIn, "sign in to robot: sign-in required: there is no terminal\nhint: run it on a terminal, or with --no-browser"},
 	} {
 		text := "[servers.robot]\nurl = \"" + resource.URL + "\"\nauth = " + c.auth + "\n"
@@ -58,6 +67,17 @@ func TestLoginWithoutATerminal(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != c.code || !strings.Contains(string(said), c.says) {
 			t.Errorf("%s: exit code %d, %v: %s", c.auth, code, err, said)
 		}
+	}
+	away := httptest.NewServer(nil)
+	away.Close()
+	const helper = "[servers.gone]\nurl = %q\nauth = { provider = \"helper\", command = [\"echo\", '{\"headers\":{\"Authorization\":\"Bearer x\"}}'] }\n"
+	if err := os.WriteFile(file, fmt.Appendf(nil, helper, away.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("wharf", "login", "gone", "--config", file)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+	if said, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(said), "warning: there are credentials for gone, and whether it takes them is not known: ") {
+		t.Errorf("a server that is not reached: %v, %s", err, said)
 	}
 	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n != 0 {
 		t.Errorf("%d requests for a person", n)
