@@ -109,3 +109,23 @@ func TestErrorCodes(t *testing.T) {
 		}
 	}
 }
+
+// A program may make a call again after "no" alone.
+func TestSent(t *testing.T) {
+	refused := &rpc.StatusError{HTTP: 429, Refused: true, Err: errors.New("HTTP 429")}
+	for want, errs := range map[string][]error{
+		"no": {&rpc.CallError{Err: refused}, &unconnectedError{&rpc.CallError{Sent: rpc.Answered, Err: rpc.ErrWrongID}}, fmt.Errorf("x: %w", ErrNotSent)},
+		"maybe": {
+			&rpc.CallError{Sent: rpc.MaybeSent, Err: rpc.ErrTimeout},
+			&rpc.CallError{Sent: rpc.MaybeSent, Err: &rpc.StatusError{HTTP: 500, Err: errors.New("HTTP 500")}},
+		},
+		"yes": {&rpc.CallError{Sent: rpc.MaybeSent, Err: refused}, &rpc.CallError{Sent: rpc.Answered, Err: rpc.ErrWrongID}, &rpc.CallError{Sent: rpc.Answered, Err: rpc.ErrTooBig}},
+		"":    {&RPCError{Code: 7}, ErrDenied, nil},
+	} {
+		for _, err := range errs {
+			if got := Sent(explain("s", err)); got != want {
+				t.Errorf("%v: %q, want %q", err, got, want)
+			}
+		}
+	}
+}

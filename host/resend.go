@@ -22,6 +22,22 @@ func MaybeSent(err error) bool {
 	return errors.As(err, &call) && call.Sent == rpc.MaybeSent && !errors.Is(err, ErrNotSent) && !(errors.As(err, &status) && status.Refused)
 }
 
+// Sent says in a word for programs whether the request of a call was sent that failed with err: "no" for an [ErrNotSent],
+// "maybe" as [MaybeSent] says, or "yes" if the server has answered something that is no message of the protocol, such as
+// HTTP 429, or that cannot be used. It returns "" for an [RPCError], and for an error that is not of a call. A call may
+// safely be made again after "no", and after nothing else.
+func Sent(err error) string {
+	switch {
+	case errors.Is(err, ErrNotSent):
+		return "no"
+	case MaybeSent(err):
+		return "maybe"
+	case errors.As(err, new(*rpc.CallError)):
+		return "yes"
+	}
+	return ""
+}
+
 // reads are the methods that change nothing, however often they are called.
 var reads = map[string]bool{
 	mcp.MethodDiscover:      true,

@@ -18,7 +18,7 @@ import (
 type joinedError struct {
 	kind error // of package host
 	text string
-	sent string // "no" or "maybe" for a call without an answer
+	sent string // as [host.Sent] says
 }
 
 func (e *joinedError) Error() string { return e.text }
@@ -35,6 +35,7 @@ var joinedKinds = map[string]error{
 type whyFailed struct {
 	Kind, Hint        string
 	MaybeSent, Ending bool
+	Answered          bool // with what is no message of the protocol
 	Own               bool // it is the gateway of the daemon that says it, and not a server that is one too
 }
 
@@ -63,6 +64,8 @@ func (a *app) ofDaemon(err error) error {
 	case why.MaybeSent:
 		joined.text, joined.sent = strings.TrimSuffix(joined.text, "; the server may have acted on the request"), "maybe"
 		why.Hint = mayHaveActed(why.Hint)
+	case why.Answered:
+		joined.sent = "yes"
 	case why.Kind == "unreachable":
 		joined.sent = "no"
 	}

@@ -312,22 +312,17 @@ type errorDetails struct {
 	Server  string          `json:"server,omitempty"`   // whose error it is
 	Hint    string          `json:"hint,omitempty"`     // what to do about it
 	URL     string          `json:"url,omitempty"`      // where to sign in
-	Sent    string          `json:"sent,omitempty"`     // of a call without an answer: "no" or "maybe"
+	Sent    string          `json:"sent,omitempty"`     // of a call without an answer of the protocol: "no": it may be made again; "maybe": the server may have acted; "yes": it has answered something else, such as HTTP 429
 	RPCCode *int            `json:"rpc_code,omitempty"` // of a JSON-RPC error: the code that the server answered
 	Data    json.RawMessage `json:"data,omitempty"`     // of a JSON-RPC error: what the server wrote; of more than 64 KiB the beginning, as text
 }
 
 // reportJSON writes the error as JSON: one line, the last on stderr.
 func (a *app) reportJSON(kind exit.Kind, message, hint string, err error) {
-	sent := ""
+	sent := host.Sent(err)
 	var joined *joinedError
-	switch {
-	case errors.As(err, &joined):
+	if errors.As(err, &joined) {
 		sent = joined.sent
-	case errors.Is(err, host.ErrNotSent):
-		sent = "no"
-	case host.MaybeSent(err):
-		sent = "maybe"
 	}
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)

@@ -191,6 +191,24 @@ func TestReportOfAnEndingDaemon(t *testing.T) {
 	}
 }
 
+// What a server has answered to a call through the daemon is no message of the protocol.
+func TestReportAnsweredThroughADaemon(t *testing.T) {
+	for data, want := range map[string]string{
+		`{"kind":"unreachable","answered":true,"own":true}`: `"sent":"yes"`, `{"kind":"protocol","answered":true,"own":true}`: `"sent":"yes"`,
+		`{"kind":"unreachable","own":true}`: `"sent":"no"`, `{"kind":"timeout","maybeSent":true,"own":true}`: `"sent":"maybe"`,
+	} {
+		var stderr strings.Builder
+		a := &app{Terminal: &term.Terminal{Err: &stderr}, server: "files", streams: streams{
+			daemonStream: func(context.Context) (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported },
+		}}
+		a.flags.json = true
+		a.report(t.Context(), &host.RPCError{Code: -32603, Message: "x", Data: json.RawMessage(data)})
+		if got := stderr.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", data, got)
+		}
+	}
+}
+
 // A daemon that is gone when a command asks it anew has been stopped, as one that is lost in a call.
 func TestReportOfALostDaemon(t *testing.T) {
 	var stderr strings.Builder

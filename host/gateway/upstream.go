@@ -259,8 +259,9 @@ type errorData struct {
 	Kind      string `json:"kind"` // see [host.ErrorKind]
 	Hint      string `json:"hint,omitempty"`
 	MaybeSent bool   `json:"maybeSent,omitempty"`
-	Ending    bool   `json:"ending,omitempty"` // the gateway is: the error is [ErrClosed]
-	Own       bool   `json:"own,omitempty"`    // see ownError
+	Answered  bool   `json:"answered,omitempty"` // [host.Sent] is "yes"
+	Ending    bool   `json:"ending,omitempty"`   // the gateway is: the error is [ErrClosed]
+	Own       bool   `json:"own,omitempty"`      // see ownError
 }
 
 // ownError returns an error for a command of Wharf that uses the servers of a daemon. If the error has data of the gateway,
@@ -283,7 +284,7 @@ func (g *Gateway) clientError(err error) error {
 	if errors.As(err, &no) {
 		return no
 	}
-	text, why := err.Error(), errorData{Kind: host.ErrorKind(err), Hint: g.host.Redact(host.Hint(err)), MaybeSent: host.MaybeSent(err)}
+	text, why := err.Error(), errorData{Kind: host.ErrorKind(err), Hint: g.host.Redact(host.Hint(err)), MaybeSent: host.MaybeSent(err), Answered: host.Sent(err) == "yes"}
 	if g.config.Hint != nil {
 		why.Hint = g.config.Hint(why.Hint)
 	}
