@@ -41,6 +41,7 @@ func FuzzTwins(f *testing.F) {
 			"a" + strings.Join(strings.Split(" \"(),/;<=>?@[\\]{}\x7f\x80", ""), "b: x\r\nCONTENT-LENGTH: 2\r\n\r\n{}a") + "b: x\r\n\r\n",
 			"Content-Length: 0\r\n\r\nContent-Length\r\nContent-Length:\r\nContent-Length: 2 \t\r\n\r\n{}",
 			"\r\n\nContent-Length:\n\nContent-Length: 2\n\n{}",
+			"Content-Length: 4\r\n\r\n{}\r\nContent-Length: 5\r\n\r\nx{}\n Content-Length: 2\r\n\r\n{}", // none of them, and one behind it, told of once
 		} {
 			f.Add(framing, []byte(stream), uint8(len(stream)%7))
 		}
