@@ -61,7 +61,7 @@ func (e *entry) size(key string) int {
 }
 
 // sizeOf returns the size that was probably meant by a number, or by one with a unit that sizes do
-// not have. A number without a unit is one of bytes only if it is too large for one of MiB.
+// not have. A number without a unit is one of bytes if it is a KiB of them or more.
 func sizeOf(text string) string {
 	rest := strings.TrimLeft(text, "0123456789")
 	n, err := strconv.ParseInt(strings.TrimSuffix(text, rest), 10, 32)
@@ -72,10 +72,13 @@ func sizeOf(text string) string {
 			name, bytes = u.name, u.bytes
 		}
 	}
-	if unit == "" && n*bytes > maxCap && n%bytes == 0 {
-		n /= bytes
-	} else if unit == "" && n*bytes > maxCap {
+	if unit == "" && n >= minCap {
 		name, bytes = "B", 1
+		for _, larger := range []string{"KiB", "MiB"} {
+			if n%1024 == 0 && n > 0 {
+				name, bytes, n = larger, bytes<<10, n>>10
+			}
+		}
 	}
 	if err != nil || n*bytes < minCap || n*bytes > maxCap {
 		return "16MiB"

@@ -18,6 +18,8 @@ func TestMeasuresAreShownWithTheirUnit(t *testing.T) {
 		`timeout = true`:         `timeout: expected a duration, not true or false; write timeout = "30s"`,
 		`message_cap = 64`:       `message_cap: expected a size, not a number; write message_cap = "64MiB"`,
 		`message_cap = 16777216`: `message_cap: expected a size, not a number; write message_cap = "16MiB"`,
+		`message_cap = 1024`:     `message_cap: expected a size, not a number; write message_cap = "1KiB"`,
+		`message_cap = 65536`:    `message_cap: expected a size, not a number; write message_cap = "64KiB"`,
 		`message_cap = 1500000`:  `message_cap: expected a size, not a number; write message_cap = "1500000B"`,
 		`message_cap = "64"`:     `message_cap: "64" is no size from 1KiB to 1GiB; write message_cap = "64MiB"`,
 		`message_cap = "64MB"`:   `message_cap: "64MB" is no size from 1KiB to 1GiB; write message_cap = "64MiB"`,
