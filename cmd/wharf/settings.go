@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/policy"
 	"github.com/wharf-mcp/wharf/internal/nearest"
+	"github.com/wharf-mcp/wharf/plugins"
 )
 
 // settings are the servers and plugins that a command line can use.
@@ -224,10 +226,15 @@ func (s *settings) addInstalled() error {
 			s.outranked = append(s.outranked, p.Name)
 		}
 	}
-	for name, p := range s.plugins {
+	for _, name := range slices.Sorted(maps.Keys(s.plugins)) {
+		p := s.plugins[name]
 		if installed := files[name]; p.File == "" { // the entry only says where the plugin runs
 			installed.Name, installed.Isolation = name, p.Isolation
 			p = installed
+		}
+		if builtin := plugins.Builtin(); p.File == "" && builtin[name] == nil {
+			s.warnings = append(s.warnings, fmt.Sprintf("%s: plugin %s: isolation does nothing, since no plugin is called that; there are %s",
+				s.path, name, strings.Join(slices.Sorted(maps.Keys(builtin)), ", ")))
 		}
 		files[name] = p
 	}
