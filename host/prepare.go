@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/worker"
 	"github.com/wharf-mcp/wharf/host/pluginstore"
 )
@@ -27,6 +28,10 @@ func (h *Host) Prepare(ctx context.Context, s Server) error {
 func Locate(s Server) (string, error) {
 	return process.Process{Command: s.Command, Args: s.Args, Dir: s.Dir}.Locate()
 }
+
+// CheckTLS returns what is wrong with the files of certificates that an entry names: one cannot be read, or the
+// client's own has expired.
+func CheckTLS(s Server) error { return connect.CheckTLS(s) }
 
 // RunWorker is the other side of [Config.Worker]. It gives up all rights of its process that it
 // does not need. Then it reads a plugin from in, and compiles it or runs it until in ends. The

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/listener"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/audit"
@@ -125,6 +126,13 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 		if file := s.plugins[name].File; file != "" {
 			findings = append(findings, finding{"plugin " + name, file, pluginProblem(s.plugins[name])})
 		}
+	}
+	if s.serve != nil && s.serve.TLS.Cert != "" {
+		f := finding{What: "serve.tls", Value: s.serve.TLS.Cert}
+		if err := listener.CheckTLS(s.serve.TLS.Cert, s.serve.TLS.Key, s.serve.TLS.ClientCA, s.serve.Hosts); err != nil {
+			f.Problem = err.Error()
+		}
+		findings = append(findings, f)
 	}
 	return append(findings, a.ruleFindings(s)...)
 }
@@ -253,7 +261,11 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 	if err != nil {
 		return err.Error()
 	}
-	return cmp.Or(missingFile(server), a.keepers().MissingSecret(server))
+	problem := missingFile(server)
+	if err := host.CheckTLS(server); err != nil && problem == "" {
+		problem = "tls: " + err.Error()
+	}
+	return cmp.Or(problem, a.keepers().MissingSecret(server))
 }
 
 // settingsProblem says which setting of an entry its transport or its auth provider does not

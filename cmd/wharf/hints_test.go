@@ -90,6 +90,7 @@ var apart = map[string]string{
 	"add it with `wharf add`, and write the name of its certificate in its entry":                                         "TestErrorsOfCertificates",
 	"write scopes into auth of its entry, if you know them, and then: wharf login ":                                       "TestHintsWithoutAnEntry",
 	"if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`": "TestHintsWithoutAnEntry",
+	"add it with `wharf add`, and write one in its entry":                                                                 "TestErrorsOfCertificates",
 	"add it with `wharf add`, and name its authority's file in its entry":                                                 "TestErrorsOfCertificates",
 	"--http %s: %w":                                                 "an error",
 	"--sampler COMMAND answers for a model":                         "offers.txtar",

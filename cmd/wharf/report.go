@@ -74,7 +74,7 @@ const inOwnFile = "in Wharf's own file, which `wharf import` makes"
 // withCertificate replaces in an error what the entry of a server would say of its certificate, if the server has no
 // entry, or one in a file of another client.
 func (a *app) withCertificate(message string) string {
-	name, authority := "add it with `wharf add`, and write the name of its certificate in its entry", "add it with `wharf add`, and name its authority's file in its entry"
+	name, authority, own := "add it with `wharf add`, and write the name of its certificate in its entry", "add it with `wharf add`, and name its authority's file in its entry", "add it with `wharf add`, and write one in its entry"
 	if a.address == "" {
 		if a.settings == nil {
 			return message
@@ -82,9 +82,9 @@ func (a *app) withCertificate(message string) string {
 		if server, _ := a.settings.find(a.server); !isForeign(server) {
 			return message
 		}
-		name, authority = "write the name of its certificate into an entry "+inOwnFile, "name its authority's file in an entry "+inOwnFile
+		name, authority, own = "write the name of its certificate into an entry "+inOwnFile, "name its authority's file in an entry "+inOwnFile, "write one into an entry "+inOwnFile
 	}
-	return strings.NewReplacer("write the name of its certificate in its entry", name, "name its authority's file in the entry of the server", authority).Replace(message)
+	return strings.NewReplacer("write the name of its certificate in its entry", name, "name its authority's file in the entry of the server", authority, "write one in the entry of the server", own).Replace(message)
 }
 
 // withFlags replaces a hint at variables or times of an entry by a hint at flags, if the server

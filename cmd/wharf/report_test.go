@@ -111,6 +111,10 @@ func TestErrorsOfCertificates(t *testing.T) {
 			"if the certificate is right, add it with `wharf add`, and name its authority's file in its entry: tls = { ca = \"…\" }",
 			"if the certificate is right, name its authority's file in an entry " + imported + `tls = { ca = "…" }`,
 		},
+		`the server wants one: write one in the entry of the server: tls = { cert = "…", key = "…" }`: {
+			"the server wants one: add it with `wharf add`, and write one in its entry: tls = { cert = \"…\", key = \"…\" }",
+			"the server wants one: write one into an entry " + imported + `tls = { cert = "…", key = "…" }`,
+		},
 	} {
 		for a, want := range map[*app]string{own: given, spot: want[0], json: want[1], codex: want[1], {}: given} {
 			if got, _ := a.errorText(errors.New("x509: no; " + given)); got != "x509: no; "+want {

@@ -133,4 +133,7 @@ func (e *entry) checkCompanions(s *Server) {
 			e.fail(c.field, "does nothing without a %s; add one or leave it out", c.companion)
 		}
 	}
+	if scheme, _, _ := strings.Cut(s.URL, "://"); s.TLS != (TLS{}) && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "ws")) {
+		e.note("tls", "counts for addresses of its sign-in at most, since its url is %s://, which is without TLS; if the server has TLS, write %[1]ss://", strings.ToLower(scheme))
+	}
 }

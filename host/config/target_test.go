@@ -1,6 +1,9 @@
 package config
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestTargetsShowNoSecrets(t *testing.T) {
 	tests := []struct {
@@ -43,5 +46,21 @@ func TestTargetHasTheDollarsOfTheProcess(t *testing.T) {
 	s.Args[1] = "echo $$ ${FOO}"
 	if got := s.Literal().Target(); got != `bash -c "echo $$ ${FOO}"` {
 		t.Errorf("expanded: got %s", got)
+	}
+}
+
+// What an entry says of TLS is not ignored in silence where its url is without TLS.
+func TestTLSOfAnAddressWithoutTLS(t *testing.T) {
+	for url, told := range map[string]bool{
+		"http://a.example/mcp": true, "HTTP://a.example/mcp": true, "ws://a.example/mcp": true,
+		"https://a.example/mcp": false, "wss://a.example/mcp": false, "${URL}": false,
+	} {
+		f, err := Parse("x.toml", []byte("[servers.a]\nurl = \""+url+"\"\ntls = { ca = \"ca.pem\" }\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(f.Notes, "\n"); strings.Contains(said, "x.toml:3: server a: tls: counts for addresses of its sign-in at most") != told {
+			t.Errorf("%s: %q", url, said)
+		}
 	}
 }

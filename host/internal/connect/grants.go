@@ -89,6 +89,9 @@ func secure(s config.Server) dial.TLS {
 	return dial.TLS{CAFile: s.TLS.CA, CertFile: s.TLS.Cert, KeyFile: s.TLS.Key, Name: s.TLS.Name}
 }
 
+// CheckTLS returns what is wrong with the files of TLS that an entry names.
+func CheckTLS(s config.Server) error { return secure(s).Check() }
+
 // environ returns variables as NAME=value, sorted.
 func environ(vars map[string]string) []string {
 	env := make([]string, 0, len(vars))

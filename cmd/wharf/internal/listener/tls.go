@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -31,6 +33,26 @@ func TLS(cert, key, clientCA string) (*tls.Config, error) {
 		return nil, fmt.Errorf("%s has no certificate in PEM", clientCA)
 	}
 	return config, nil
+}
+
+// CheckTLS returns what is wrong with files that [TLS] is to have: TLS would return an error, the certificate has
+// expired, or it is for none of hosts, the names by which clients reach the server.
+func CheckTLS(cert, key, clientCA string, hosts []string) error {
+	config, err := TLS(cert, key, clientCA)
+	if err != nil {
+		return err
+	}
+	pair, err := config.GetCertificate(nil)
+	if err != nil {
+		return err
+	}
+	if end := pair.Leaf.NotAfter; time.Now().After(end) {
+		return fmt.Errorf("the certificate has expired at %s", end.UTC().Format(time.DateTime))
+	}
+	if fits := func(host string) bool { return pair.Leaf.VerifyHostname(host) == nil }; len(hosts) > 0 && !slices.ContainsFunc(hosts, fits) {
+		return fmt.Errorf("the certificate is for none of hosts: %s", strings.Join(hosts, ", "))
+	}
+	return nil
 }
 
 // reloadTime is how long a certificate is used until its file is looked at again.

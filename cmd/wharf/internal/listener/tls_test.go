@@ -203,3 +203,28 @@ func TestFaults(t *testing.T) {
 		t.Error(got.String())
 	}
 }
+
+// What would keep clients out is found without a client.
+func TestCheckTLS(t *testing.T) {
+	t.Parallel()
+	authority, dir := certtest.New(), t.TempDir()
+	cert, key := certtest.WriteTo(dir, "server", authority.IssueLocal())
+	oldCert, oldKey := certtest.WriteTo(dir, "old", authority.Issue(x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(-time.Minute)}))
+	for _, c := range []struct {
+		cert, key, clientCA string
+		hosts               []string
+		want                string
+	}{
+		{cert, key, "", nil, ""},
+		{cert, key, authority.WriteTo(dir), []string{"mcp.example.com", "localhost"}, ""},
+		{cert, key, "", []string{"mcp.example.com"}, "the certificate is for none of hosts: mcp.example.com"},
+		{cert, key, key, nil, "has no certificate in PEM"},
+		{cert, oldKey, "", nil, "private key does not match public key"},
+		{cert, filepath.Join(dir, "none"), "", nil, "no such file"},
+		{oldCert, oldKey, "", nil, "the certificate has expired at "},
+	} {
+		if err := CheckTLS(c.cert, c.key, c.clientCA, c.hosts); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}

@@ -24,7 +24,11 @@ func Explain(err error) error {
 	switch {
 	case errors.As(err, &op) && strings.HasSuffix(op.Op, " error") && reflect.ValueOf(op.Err).Kind() == reflect.Uint8:
 		// crypto/tls has a type of its own for an alert, and a public one of the same text
-		return fmt.Errorf("%s: %w", op.Op, tls.AlertError(reflect.ValueOf(op.Err).Uint()))
+		alert := tls.AlertError(reflect.ValueOf(op.Err).Uint())
+		if advice := ofAlert(alert); op.Op == "remote error" && advice != "" {
+			return fmt.Errorf("%s: %w; %s", op.Op, alert, advice)
+		}
+		return fmt.Errorf("%s: %w", op.Op, alert)
 	case op != nil && op.Op == "proxyconnect": // the name that net/http gives to this, for all urls
 		at := ""
 		var dial *net.OpError
@@ -42,4 +46,18 @@ func Explain(err error) error {
 		return fmt.Errorf("%w; may this user open the socket?", why)
 	}
 	return why
+}
+
+// ofAlert says what to check where a server has sent an alert, or returns "". A server sends it about the client's
+// certificate: handshake_failure where TLS 1.2 got none, bad_certificate to unknown_certificate, unknown_ca, and
+// certificate_required (RFC 8446, 6.2; RFC 5246, 7.4.6).
+func ofAlert(alert tls.AlertError) string {
+	const write = `write one in the entry of the server: tls = { cert = "…", key = "…" }`
+	switch alert {
+	case 40:
+		return "if the server wants a certificate of its client, " + write
+	case 42, 43, 44, 45, 46, 48, 116:
+		return "the server wants a certificate of its client, of an authority that it trusts: " + write
+	}
+	return ""
 }

@@ -5,12 +5,16 @@ package dial
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/wharf-mcp/wharf/internal/certtest"
 )
 
 func TestSocketPaths(t *testing.T) {
@@ -51,6 +55,49 @@ func TestAlert(t *testing.T) {
 	err := Explain(tls.Client(near, &tls.Config{ServerName: "x"}).Handshake())
 	if alert := tls.AlertError(0); !errors.As(err, &alert) || !strings.HasPrefix(err.Error(), "remote error: tls: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A server that wants a certificate of its client says so by an alert, after the handshake or within it.
+func TestClientCertificateIsWanted(t *testing.T) {
+	server := certtest.New().IssueLocal()
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		near, far := net.Pipe()
+		defer near.Close()
+		go tls.Server(far, &tls.Config{Certificates: []tls.Certificate{server}, ClientAuth: tls.RequireAnyClientCert, MaxVersion: version}).Handshake()
+		client := tls.Client(near, &tls.Config{InsecureSkipVerify: true})
+		err := client.Handshake()
+		if err == nil {
+			_, err = client.Read(make([]byte, 1))
+		}
+		got := ExplainTLS(err)
+		if alert := tls.AlertError(0); !errors.As(got, &alert) || !strings.HasSuffix(got.Error(), `write one in the entry of the server: tls = { cert = "…", key = "…" }`) {
+			t.Errorf("TLS %x: %v", version, got)
+		}
+	}
+}
+
+// What a key and a certificate lack is told before they are used.
+func TestClientCertificateIsChecked(t *testing.T) {
+	authority, dir := certtest.New(), t.TempDir()
+	cert, key := certtest.WriteTo(dir, "good", authority.Issue(x509.Certificate{}))
+	oldCert, oldKey := certtest.WriteTo(dir, "old", authority.Issue(x509.Certificate{NotAfter: time.Now().Add(-time.Minute)}))
+	sealed := filepath.Join(dir, "sealed.pem")
+	if err := os.WriteFile(sealed, pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("x")}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		tls  TLS
+		want string
+	}{
+		{TLS{CAFile: authority.WriteTo(dir), CertFile: cert, KeyFile: key}, ""},
+		{TLS{CertFile: oldCert, KeyFile: oldKey}, "has expired at "},
+		{TLS{CertFile: cert, KeyFile: oldKey}, "private key does not match public key"},
+		{TLS{CertFile: cert, KeyFile: sealed}, "is encrypted; expected one without a passphrase"},
+	} {
+		if err := test.tls.Check(); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v", test.tls, err)
+		}
 	}
 }
 

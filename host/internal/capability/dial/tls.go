@@ -3,10 +3,12 @@ package dial
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/capability"
 )
@@ -38,12 +40,38 @@ func (t TLS) Config() (*tls.Config, error) {
 	}
 	if t.CertFile != "" || t.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil && isEncrypted(t.KeyFile) {
+			return nil, fmt.Errorf("the key %q is encrypted; expected one without a passphrase, which `openssl pkey -in FILE -out FILE` writes", t.KeyFile)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the client certificate %q and its key %q: %w", t.CertFile, t.KeyFile, err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
 	return config, nil
+}
+
+// Check returns what is wrong with the files: Config returns an error, or the client's certificate has expired.
+func (t TLS) Check() error {
+	config, err := t.Config()
+	if err != nil || len(config.Certificates) == 0 {
+		return err
+	}
+	if end := config.Certificates[0].Leaf.NotAfter; time.Now().After(end) {
+		return fmt.Errorf("the client certificate %q has expired at %s; its authority has to renew it", t.CertFile, end.UTC().Format(time.DateTime))
+	}
+	return nil
+}
+
+// isEncrypted reports whether a file holds a key that takes a passphrase.
+func isEncrypted(name string) bool {
+	text, err := os.ReadFile(name)
+	for block, rest := pem.Decode(text); err == nil && block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" { // PKCS 8, and the older form of OpenSSL
+			return true
+		}
+	}
+	return false
 }
 
 // ExplainTLS adds to an error of a handshake what the user should check.

@@ -83,6 +83,19 @@ func TestPlainHTTPWhereHTTPSWasMeant(t *testing.T) {
 	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "is its url http://")
 }
 
+// A server that speaks TLS answers a plain request with an alert, where it is none of Go.
+func TestHTTPSWherePlainHTTPWasMeant(t *testing.T) {
+	o, grant := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			conn.Write([]byte("\x15\x03\x01\x00\x02\x02\x46")) // protocol_version
+			conn.Close()
+		}
+	})
+	o.base.Scheme = "http"
+	captest.WantError(t, post(t, captest.NewTable(t, captest.Patient(grant)), ""), abi.ProtocolFailed, "is its url https://")
+}
+
 func TestUnixSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	l, err := net.Listen("unix", path)

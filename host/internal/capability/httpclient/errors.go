@@ -83,11 +83,13 @@ func Explain(err error) error {
 	case errors.As(err, new(*Refusal)): // a refusal needs no explanation
 		return err
 	case errors.As(err, &record):
-		return fmt.Errorf("the server does not speak TLS; is its url http://…? (%w)", err)
+		return fmt.Errorf("the server does not speak TLS; is its url http://…, or ws://…? (%w)", err)
 	case errors.As(err, &unknown):
 		return dial.ExplainCertificate(unknown)
 	case errors.Is(err, errNotGzip):
 		return err
+	case strings.Contains(err.Error(), `malformed HTTP response "\x15\x03`): // the alert of TLS, for which net/http has no error
+		return errors.New("the server speaks TLS; is its url https://…, or wss://…?")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("the server broke off in the middle of its answer: %w", err)
 	case errors.Is(err, io.EOF):
