@@ -49,8 +49,9 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 			return nil, err
 		}
 	}
+	cautions := boundToFolder(s)
+	s.Args = anywhere(s)[1:] // the server is there in every folder
 	s.Command = config.Escape(s.Command, false)
-	s.Args = slices.Clone(s.Args)
 	for i, arg := range s.Args {
 		s.Args[i] = config.Escape(arg, false)
 	}
@@ -60,7 +61,7 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 			s.Env[name] = config.Escape(value, false)
 		}
 	}
-	return &addition{server: s, inputs: newInputs(s.Name)}, err
+	return &addition{server: s, inputs: newInputs(s.Name), cautions: cautions}, err
 }
 
 // url returns the entry of a url.

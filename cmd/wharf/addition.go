@@ -16,7 +16,7 @@ type addition struct {
 	server   host.Server
 	inputs   *inputs
 	about    string   // rows on what it is
-	cautions []string // of the registry's option
+	cautions []string // what the person should look at
 }
 
 // additionSummary returns the text that the person sees before an entry is written, and the

@@ -94,11 +94,7 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 		if names := slices.Sorted(maps.Keys(server.Env)); len(names) > 0 {
 			tell("%s holds no values of variables: it takes %s from the environment that it runs in", what, strings.Join(names, ", "))
 		}
-		for _, word := range anywhere(server)[1:] {
-			if !filepath.IsAbs(word) && isThere(word) {
-				tell("%s is looked for in the folder that it is started in; write its whole path, unless that is meant", plain.Word(word))
-			}
-		}
+		said = append(said, boundToFolder(server)...)
 		for _, place := range server.PlainSecrets() {
 			if name, ok := strings.CutPrefix(place, "args."); ok {
 				tell("the value of %s looks like a secret, and is in %s as it is", plain.Word(name), what)
@@ -110,6 +106,17 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 		tell("%s is a server of the project in %s: %s finds it only there", name, server.Project.Folder, what)
 	case script >= 0:
 		tell("%s of the entry of %s is looked for in the folder that it is started in; write its whole path there", plain.Word(server.Args[script]), name)
+	}
+	return said
+}
+
+// boundToFolder says which words of a server's command line, as anywhere returns it, are files of this folder all
+// the same.
+func boundToFolder(server host.Server) (said []string) {
+	for _, word := range anywhere(server)[1:] {
+		if !filepath.IsAbs(word) && isThere(word) {
+			said = append(said, plain.Word(word)+" is looked for in the folder that it is started in; write its whole path, unless that is meant")
+		}
 	}
 	return said
 }
