@@ -242,7 +242,7 @@ func TestIsolation(t *testing.T) {
 		`isolation = "thread"`:                       `isolation: "thread" is not known here; write "none" or "process"`,
 		`isolation = true`:                           "isolation: ",
 		`isolate = "process"`:                        "did you mean isolation?",
-		"isolation = \"process\"\ndiscover = true":   "file: is missing",
+		"isolation = \"process\"\ndiscover = true":   `file: is missing; write file = "path/to/a.wasm", or, if the plugin is installed: wharf plugin grant a discover`,
 	} {
 		file, err := Parse("wharf.toml", []byte("[plugins.a]\n"+entry+"\n"))
 		switch {

@@ -178,9 +178,9 @@ var registryKeys = keys{
 }
 
 var pluginKeys = keys{
-	{"file", "text", "the plugin of that name that is installed or shipped", "The module. A relative path counts from the folder of the configuration.", `file = "plugins/pigeon.wasm"`},
-	{"sha256", "text", "none, and any file is taken", "The hash that the file must have. `wharf plugin inspect FILE` prints it.", `sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`},
-	{"origins", "list of texts", "none", "The origins that an auth provider may call.", `origins = ["https://sso.example"]`},
-	{"discover", "true or false", "`false`", "Lets an auth provider call each public https origin that it learns of on the way.", `discover = true`},
+	{"file", "text", "the plugin of that name that is installed or shipped, with `isolation` alone", "The module. A relative path counts from the folder of the configuration.", `file = "plugins/pigeon.wasm"`},
+	{"sha256", "text", "none, and any file is taken", "The hash that `file` must have. `wharf plugin inspect FILE` prints it.", `sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`},
+	{"origins", "list of texts", "none", "The origins that an auth provider in `file` may call; `wharf plugin grant` gives an installed one its own.", `origins = ["https://sso.example"]`},
+	{"discover", "true or false", "`false`", "Lets an auth provider in `file` call each public https origin that it learns of on the way.", `discover = true`},
 	{"isolation", "text", "`none`", "Where a transport runs: `none` is the process of the host, `process` one of its own.", `isolation = "process"`},
 }

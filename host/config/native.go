@@ -261,7 +261,7 @@ func (e *entry) plugin(name string) Plugin {
 		}
 	}
 	if p.File == "" && !p.isStricter() && len(e.wrong) == 0 {
-		e.fail("file", `is missing; write file = "path/to/%s.wasm"`, name)
+		e.fail("file", `is missing; write file = "path/to/%s.wasm"%s`, name, p.asInstalled())
 	}
 	if p.File != "" && !filepath.IsAbs(p.File) {
 		p.File = filepath.Join(filepath.Dir(e.doc.path), p.File)
@@ -271,6 +271,18 @@ func (e *entry) plugin(name string) Plugin {
 			len(p.SHA256), p.File)
 	}
 	return p
+}
+
+// asInstalled says how an installed plugin gets the access that an entry without a file would give.
+func (p Plugin) asInstalled() string {
+	given := slices.Clone(p.Origins)
+	if p.Discover {
+		given = append(given, "discover")
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", or, if the plugin is installed: wharf plugin grant %s %s", p.Name, strings.Join(given, " "))
 }
 
 // isStricter reports whether an entry only says where a plugin runs. Such an entry gives the plugin
