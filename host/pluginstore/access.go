@@ -65,6 +65,9 @@ func (e *Installed) checkAccesses(accesses []string) error {
 
 // checkAccess says what is wrong with an access for a kind of plugin.
 func checkAccess(kind Kind, access string) error {
+	if kind == Policy {
+		return fmt.Errorf("a policy is given nothing, and so not %q: it is shown calls, and decides on them", access)
+	}
 	if kind == Transport {
 		if !slices.Contains(transportAccesses, access) {
 			return fmt.Errorf("%q is nothing that a transport may be given; expected %s", access, strings.Join(transportAccesses, ", "))

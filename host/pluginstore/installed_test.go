@@ -1,6 +1,7 @@
 package pluginstore
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -36,6 +37,11 @@ func TestAccesses(t *testing.T) {
 	} {
 		if err := checkAccess(tc.kind, tc.access); (err == nil) != tc.good {
 			t.Errorf("%s %q: %v", tc.kind, tc.access, err)
+		}
+	}
+	for _, access := range []string{"stream", Discover, "https://a.example"} {
+		if err := checkAccess(Policy, access); err == nil || !strings.HasPrefix(err.Error(), "a policy is given nothing, and so not "+strconv.Quote(access)) {
+			t.Errorf("policy %q: %v", access, err)
 		}
 	}
 }
