@@ -149,8 +149,12 @@ var clients = []client{
 	},
 	{
 		id: "opencode", name: "opencode",
-		files:  []string{"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "$OPENCODE_CONFIG"},
-		ends:   []string{"opencode.json", "opencode.jsonc"},
+		files: []string{
+			"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "~/.config/opencode/config.json", "$OPENCODE_CONFIG",
+			"~/.opencode/opencode.json", "~/.opencode/opencode.jsonc",
+			"$OPENCODE_CONFIG_DIR/opencode.json", "$OPENCODE_CONFIG_DIR/opencode.jsonc",
+		},
+		ends:   []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode/config.json"},
 		roots:  [][]string{rootNested, rootFlat},
 		unit:   time.Millisecond,
 		waits:  [][]string{{"mcp", "timeout"}, {"experimental", "mcp_timeout"}},

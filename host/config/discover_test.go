@@ -54,12 +54,18 @@ func TestDiscoverFindsTheUsualFiles(t *testing.T) {
 		".cursor/mcp.json": fmt.Sprintf(oneServer, "cursor"),
 		".github/mcp.json": fmt.Sprintf(oneServer, "hub"),
 		"mcp.json":         fmt.Sprintf(oneServer, "not-named"),
+
+		".opencode/opencode.jsonc": `{"mcp": {"open": {"type": "local", "command": ["x"]}}, "tools": {"open_die": false}}`,
+		".opencode/config.json":    `{"mcp": {"not-read": {"type": "local", "command": ["x"]}}}`,
 	})
 	d := Discover(dir)
-	if got := listed(d.Servers); got != "native shared editor cursor hub" || len(d.Files) != 5 || len(d.Warnings) > 0 {
+	if got := listed(d.Servers); got != "native shared editor cursor hub open" || len(d.Files) != 6 || len(d.Warnings) > 0 {
 		t.Errorf("servers %s, files %q, warnings %q", got, d.Files, d.Warnings)
 	}
 	if s := d.Servers[2]; *s.Project != (Project{dir, ".vscode/mcp.json"}) || s.Dir != dir {
+		t.Errorf("%+v of %+v", s, s.Project)
+	}
+	if s := d.Servers[5]; *s.Project != (Project{dir, ".opencode/opencode.jsonc"}) || s.Dir != dir || s.Permits("die") {
 		t.Errorf("%+v of %+v", s, s.Project)
 	}
 }
@@ -112,6 +118,7 @@ func TestOwnFilesAreNoProjects(t *testing.T) {
 	top := project(t, map[string]string{
 		"home/.config/opencode/opencode.json": `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
 		"home/.gemini/settings.json":          fmt.Sprintf(oneServer, "mine"),
+		"home/.opencode/opencode.json":        `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
 		"dotfiles/.git/config":                "[core]",
 		"dotfiles/wharf/wharf.toml":           entry,
 		"dotfiles/wharf/sub/file":             "",
@@ -135,7 +142,7 @@ func TestOwnFilesAreNoProjects(t *testing.T) {
 	if err := os.Symlink(filepath.Join(top, "dotfiles", "wharf"), filepath.Dir(own)); err != nil {
 		t.Skip(err)
 	}
-	for _, dir := range []string{filepath.Dir(own), filepath.Join(top, "dotfiles/wharf/sub"), home, filepath.Join(home, ".config/opencode")} {
+	for _, dir := range []string{filepath.Dir(own), filepath.Join(top, "dotfiles/wharf/sub"), home, filepath.Join(home, ".config/opencode"), filepath.Join(home, ".opencode")} {
 		if d := Discover(dir); len(d.Files) > 0 || len(d.Servers) > 0 || len(d.Warnings) > 0 {
 			t.Errorf("%s: files %q, servers %s, warnings %q", dir, d.Files, listed(d.Servers), d.Warnings)
 		}
