@@ -123,7 +123,7 @@ var arrows = map[string][]string{
 	"cmd/wharf/internal/release":  {},
 	"cmd/wharf/internal/words":    {},
 	"cmd/wharf/internal/save":     {"host/cleantext", "cmd/wharf/internal/exit"},
-	"cmd/wharf/internal/status":   {"host", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status", "host/trust"},
+	"cmd/wharf/internal/status":   {"host", "host/cleantext", "host/config", "cmd/wharf/internal/plain", "cmd/wharf/internal/term", "host/status", "host/trust"},
 	"cmd/wharf/internal/term":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/exit", "cmd/wharf/internal/plain", readline, xterm, xsys + below, "internal/lazyregexp"},
 	"cmd/wharf/internal/form":     {"host/cleantext", "host/mcp", "cmd/wharf/internal/plain"},
 	"cmd/wharf/internal/elicit":   {"host", "host/cleantext", "host/mcp", "cmd/wharf/internal/form", "cmd/wharf/internal/plain", "cmd/wharf/internal/term"},

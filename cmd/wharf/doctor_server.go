@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trace"
 )
@@ -321,7 +322,7 @@ func (a *app) runDoctorOf(cmd *cobra.Command, args []string) error {
 	for _, s := range steps {
 		what := plain.Line(s.Detail)
 		if s.State == stepFailed {
-			what, _, _ = strings.Cut(s.Detail, plain.Stderr) // the error below has all of it
+			what, _, _ = strings.Cut(s.Detail, cleantext.Stderr) // the error below has all of it
 			what = plain.Clip(plain.Line(what), 300)
 		}
 		rows = append(rows, []string{s.Step, s.State, what})

@@ -10,6 +10,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/localsocket"
 )
 
@@ -58,7 +59,7 @@ func (a *app) ofDaemon(err error) error {
 	if why.Ending {
 		return a.daemonEnded(why.MaybeSent)
 	}
-	text, said, quotes := strings.Cut(answer.Message, plain.Stderr)
+	text, said, quotes := strings.Cut(answer.Message, cleantext.Stderr)
 	joined := &joinedError{kind: joinedKinds[why.Kind], text: strings.TrimSuffix(text, ". Hint: "+why.Hint)}
 	switch {
 	case why.MaybeSent:
@@ -70,7 +71,7 @@ func (a *app) ofDaemon(err error) error {
 		joined.sent = "no"
 	}
 	if quotes {
-		joined.text += plain.Stderr + said
+		joined.text += cleantext.Stderr + said
 	}
 	return exit.WithHint(joined, why.Hint)
 }

@@ -15,6 +15,10 @@ import (
 	"unicode/utf8"
 )
 
+// Stderr stands in the error of a server that has ended between our own words and what the server wrote to its stderr,
+// which begins on the next line.
+const Stderr = "; its stderr:"
+
 // Visible returns text so that a person sees everything in it. It replaces by an escape each
 // rune that could move the cursor, reorder what is read, be drawn over another rune or take no
 // room, and also line breaks, tabs and long runs of spaces. Applying Visible to its result

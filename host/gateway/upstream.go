@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host"
-	"github.com/wharf-mcp/wharf/host/internal/connect"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -293,7 +293,7 @@ func (g *Gateway) clientError(err error) error {
 	} else if errors.Is(err, errEndedSide) {
 		text = errEndedSide.Error()
 	}
-	text, said, quotes := strings.Cut(g.host.Redact(text), connect.Stderr) // our own words stand before the server's
+	text, said, quotes := strings.Cut(g.host.Redact(text), cleantext.Stderr) // our own words stand before the server's
 	if why.MaybeSent {
 		text += "; the server may have acted on the request"
 	}
@@ -301,7 +301,7 @@ func (g *Gateway) clientError(err error) error {
 		text += ". Hint: " + why.Hint
 	}
 	if quotes {
-		text += connect.Stderr + said
+		text += cleantext.Stderr + said
 	}
 	var data json.RawMessage
 	if why.Kind != "internal" { // which says nothing

@@ -132,9 +132,6 @@ func (c *connection) tellNoise() {
 // redact returns a text without the secrets that the host knows.
 func (c *connection) redact(text string) string { return string(c.secrets.Redact([]byte(text))) }
 
-// Stderr stands in the error of a server that has ended between why it did and what it wrote to its stderr.
-const Stderr = "; its stderr:\n"
-
 // explainEnd adds two things to the error of a server that has ended: why the server ended, and what
 // it wrote to stderr since its start. If the server was up, explainEnd quotes only the stderr since
 // the oldest pending call began, because earlier lines have nothing to do with the pending calls.
@@ -156,7 +153,7 @@ func (c *connection) explainEnd(cause error) error {
 		err = fmt.Errorf("%w: %s", err, why.What)
 	}
 	if said := crash.Excerpt(stderr); said != "" {
-		err = fmt.Errorf("%w%s%s", err, Stderr, said)
+		err = fmt.Errorf("%w%s\n%s", err, cleantext.Stderr, said)
 	}
 	if c.server.Command != "" && c.peer.Version() == "" {
 		err = &StartError{Err: err, Cause: why}

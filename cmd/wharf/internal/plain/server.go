@@ -15,9 +15,6 @@ const (
 	TargetColumns = 60
 )
 
-// Stderr stands in an error between why a server ended and what it wrote to its stderr.
-const Stderr = "; its stderr:"
-
 // Server describes a server to a person by its name and its target.
 func Server(server host.Server) string {
 	return fmt.Sprintf("%s (%s)", Name(server.Name, NameColumns), Name(server.Target(), TargetColumns))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/status"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
@@ -164,7 +165,7 @@ func Brief(name string, err error) string {
 	if hint := host.Hint(err); hint != "" && errors.Is(err, host.ErrLogin) {
 		return hint
 	}
-	text, said, found := strings.Cut(ofServer(name, err), plain.Stderr)
+	text, said, found := strings.Cut(ofServer(name, err), cleantext.Stderr)
 	if found && said != "" {
 		text += "; see `wharf doctor " + plain.ShellWord(name) + "`"
 	}
