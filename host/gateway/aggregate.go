@@ -204,7 +204,11 @@ func (a *aggregate) routeRequest(ctx context.Context, r *request) (server string
 		server, own, err := a.ownName(ctx, r, kind, text(r.params, "name"))
 		return server, edit(r.params, change{"name", quote(own)}), err
 	case mcp.MethodReadResource, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
-		server, own, err := a.ownURI(ctx, r, text(r.params, "uri"))
+		uri := text(r.params, "uri")
+		server, own := a.unsubscribed(r.method, uri)
+		if server == "" {
+			server, own, err = a.ownURI(ctx, r, uri)
+		}
 		return server, edit(r.params, change{"uri", quote(own)}), err
 	case mcp.MethodComplete:
 		ref := member(r.params, "ref")

@@ -32,6 +32,7 @@ type fake struct {
 	refused          string            // the method that it refuses
 	late             chan struct{}     // its handshake is answered when that is closed; nil is at once
 	levels           []string          // that it was told
+	unsubscribed     []string          // the params of resources/unsubscribe
 	listed           int               // how often it has listed them
 	changed          *sync.Cond        // streams
 	conn             *testenv.Duplex   // the newest
@@ -174,7 +175,11 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 	case mcp.MethodSetLevel:
 		f.levels = append(f.levels, string(params))
 		return `"result":{}`
-	case mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodPing:
+	case mcp.MethodUnsubscribe:
+		f.unsubscribed = append(f.unsubscribed, string(params))
+		f.changed.Broadcast()
+		return `"result":{}`
+	case mcp.MethodSubscribe, mcp.MethodPing:
 		return `"result":{}`
 	default:
 		return `"error":{"code":-32601,"message":"Method not found"}`

@@ -58,6 +58,22 @@ func (b *backend) noteSubscription(r *request) {
 	}
 }
 
+// unsubscribed returns the server that a legacy client unsubscribes from, and the server's own URI: of the
+// subscription that the client has, whichever server the URI is read from meanwhile. Without one, or for
+// another method, the server is "".
+func (a *aggregate) unsubscribed(method, uri string) (server, own string) {
+	if method != mcp.MethodUnsubscribe {
+		return "", ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	server = a.subscribed[uri]
+	if named, own, ok := unqualify(uri); ok && named == server {
+		return server, own
+	}
+	return server, uri
+}
+
 // asked reports whether a legacy client has subscribed to a resource of the server by this form of its URI.
 func (b *backend) asked(form string) bool {
 	a := b.aggregate
