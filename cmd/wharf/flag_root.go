@@ -20,6 +20,9 @@ func (f *folders) Type() string   { return "DIR" }
 func (f *folders) String() string { return "" }
 
 func (f *folders) Set(dir string) error {
+	if dir == "" { // which filepath.Abs takes for the working folder
+		return unnamed("folder")
+	}
 	whole, err := filepath.Abs(dir)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
@@ -49,7 +50,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, for an answer or a progress report, and for a sampler or respondent, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s, 30s and for ever)")
 	global.Var(pathName{&f.trace, "file"}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(pathName{&f.record, "file"}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
-	global.Var(givenText{&f.trustHash}, "trust-hash", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
+	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", f.json, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+", which is JSON in one line (default: text on a terminal, else json)")
 	global.Var(pathName{&f.save, "folder"}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
@@ -64,8 +65,8 @@ func (f *flags) register(root *cobra.Command) {
 	root.MarkPersistentFlagDirname("root")
 	root.MarkPersistentFlagDirname("save")
 	root.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
-	global.Var(givenText{&f.sampler}, "sampler", "a `COMMAND` that answers for a model where a server asks for one: JSON of sampling/createMessage on stdin, of its result on stdout")
-	global.Var(givenText{&f.respondent}, "respondent", "a `COMMAND` that fills in the forms of a server: JSON of elicitation/create on stdin, of its result on stdout")
+	global.StringVar(&f.sampler, "sampler", "", "a `COMMAND` that answers for a model where a server asks for one: JSON of sampling/createMessage on stdin, of its result on stdout")
+	global.StringVar(&f.respondent, "respondent", "", "a `COMMAND` that fills in the forms of a server: JSON of elicitation/create on stdin, of its result on stdout")
 	f.registerArgs(root)
 	f.registerChecks(root)
 	f.taskFlags.register(root)
@@ -106,7 +107,7 @@ func (n pathName) String() string { return "" }
 
 func (n pathName) Set(text string) error {
 	if text == "" {
-		return fmt.Errorf("expected the name of a %s", n.what)
+		return unnamed(n.what)
 	}
 	if *n.text != "" && *n.text != text {
 		return fmt.Errorf("it was given before, as %q; name one", *n.text)
@@ -114,6 +115,9 @@ func (n pathName) Set(text string) error {
 	*n.text = text
 	return nil
 }
+
+// unnamed is the error of a file or a folder whose name is empty.
+func unnamed(what string) error { return fmt.Errorf("expected the name of a %s", what) }
 
 // object is the value of --args. A second value is an error, because it would silently replace the
 // first.
@@ -123,6 +127,9 @@ func (o object) Type() string   { return "OBJECT" }
 func (o object) String() string { return "" }
 
 func (o object) Set(text string) error {
+	if text == "" {
+		return errors.New("expected a JSON object, got an empty text; leave --args out for none")
+	}
 	if *o.text != "" {
 		return errors.New("it was given before; write one object, and other arguments as key=value")
 	}
@@ -130,19 +137,22 @@ func (o object) Set(text string) error {
 	return nil
 }
 
-// givenText is the value of a flag that may not be empty: the variable of a script that gives it may
-// be unset.
-type givenText struct{ text *string }
-
-func (g givenText) Type() string   { return "" }
-func (g givenText) String() string { return "" }
-
-func (g givenText) Set(text string) error {
-	if text == "" {
-		return errors.New("expected a text that is not empty")
-	}
-	*g.text = text
-	return nil
+// checkFilled returns an error for a flag of cmd whose value is empty: the variable of a script that gives it
+// may be unset, and then the flag would be as if it were not there. It looks at texts and lists of texts; a
+// value of another type refuses an empty text in its Set.
+func checkFilled(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			texts := list.GetSlice()
+			empty = len(texts) == 0 || slices.Contains(texts, "")
+		}
+		if empty && err == nil {
+			what, _ := pflag.UnquoteUsage(f)
+			err = exit.Usage(fmt.Errorf("--%s: expected %s, got an empty text", f.Name, what), "write %s behind it, or leave --%s out", what, f.Name)
+		}
+	})
+	return err
 }
 
 // format is the value of --output.

@@ -46,6 +46,9 @@ func newRoot(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeServers,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			f := &a.flags
+			if err := checkFilled(cmd); err != nil {
+				return err
+			}
 			if a.shell != nil {
 				if err := wholeShell(cmd); err != nil {
 					return err

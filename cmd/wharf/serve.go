@@ -143,8 +143,8 @@ func newServe(a *app) *cobra.Command {
 		}
 		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)})
 	}
-	cmd.Flags().Var(givenText{&at.http}, "http", "listen at `ADDRESS` of this machine")
-	cmd.Flags().Var(givenText{&at.socket}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
+	cmd.Flags().StringVar(&at.http, "http", "", "listen at `ADDRESS` of this machine")
+	cmd.Flags().StringVar(&at.socket, "unix", "", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
 	cmd.Flags().Lookup("unix").NoOptDefVal = ownSocket
 	cmd.Flags().BoolVar(&metrics, "metrics", false, "answer Prometheus at /metrics, with the same token")
 	cmd.Flags().Var(&search, "search", "have clients search for tools: auto, on or off")
