@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
@@ -128,9 +130,61 @@ func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.Ra
 	if err != nil {
 		return nil, err
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(answer, &object) != nil || object["content"] == nil {
-		return nil, a.failed(&a.sampler, errors.New(`its answer is no JSON object with "role", "model" and "content"`))
+	if err := checkSampled(answer); err != nil {
+		return nil, a.failed(&a.sampler, err)
 	}
 	return answer, nil
+}
+
+// checkSampled returns an error for what is no result of sampling/createMessage: a server may fail at it, and
+// would then be blamed for what the sampler did.
+func checkSampled(answer json.RawMessage) error {
+	var result map[string]json.RawMessage
+	if json.Unmarshal(answer, &result) != nil || mcp.KindOf(result["model"]) != "string" || result["role"] == nil || result["content"] == nil {
+		return errors.New(`its answer is no JSON object with "role", "model" and "content"`)
+	}
+	var role string
+	if json.Unmarshal(result["role"], &role); role != "assistant" && role != "user" {
+		return fmt.Errorf("its role is %s; expected assistant or user", plain.Clip(string(result["role"]), 40))
+	}
+	parts := []json.RawMessage{result["content"]}
+	if mcp.KindOf(parts[0]) == "array" {
+		json.Unmarshal(parts[0], &parts)
+	}
+	for _, part := range parts {
+		if err := checkPart(part); err != nil {
+			return fmt.Errorf("its content: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkPart returns an error for a part of an answer's content that has no type of sampledTypes, or lacks a member of it.
+func checkPart(part json.RawMessage) error {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(part, &members) != nil || members == nil {
+		return fmt.Errorf("expected an object, got %s", mcp.KindOf(part))
+	}
+	var name string
+	json.Unmarshal(members["type"], &name)
+	needed, found := sampledTypes[name]
+	if !found {
+		return fmt.Errorf("its type is %s; expected %s", plain.Quote(plain.Clip(name, 40)), strings.Join(slices.Sorted(maps.Keys(sampledTypes)), ", "))
+	}
+	for _, member := range slices.Sorted(maps.Keys(needed)) {
+		if got := mcp.KindOf(members[member]); got != needed[member] {
+			return fmt.Errorf("%s: member %q: expected %s, got %s", name, member, needed[member], got)
+		}
+	}
+	return nil
+}
+
+// sampledTypes are the types of what a model answers, and the members that each must have (SamplingMessageContentBlock
+// of 2025-11-25 and 2026-07-28; older revisions have the first three).
+var sampledTypes = map[string]map[string]string{
+	mcp.ContentText:  {"text": "string"},
+	mcp.ContentImage: {"data": "string", "mimeType": "string"},
+	mcp.ContentAudio: {"data": "string", "mimeType": "string"},
+	"tool_use":       {"id": "string", "name": "string", "input": "object"},
+	"tool_result":    {"toolUseId": "string", "content": "array"},
 }

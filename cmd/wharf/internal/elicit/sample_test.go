@@ -67,6 +67,38 @@ func TestSamplerIsBounded(t *testing.T) {
 	}
 }
 
+// What is no result of sampling/createMessage is not sent: the server would fail at it. Its warning says what is wrong.
+func TestSamplerThatAnswersNothingOfUse(t *testing.T) {
+	const whole = `is no JSON object with "role", "model" and "content"`
+	part := func(content string) string { return `{"role":"assistant","model":"m","content":` + content + `}` }
+	for answer, want := range map[string]string{
+		`{}`: whole, `[]`: whole, `forty`: whole, ``: whole, `{"action":"accept","content":{"name":"Ada"}}`: whole,
+		`{"role":"assistant","model":5,"content":{"type":"text","text":"x"}}`:   whole,
+		`{"role":"assistant","content":{"type":"text","text":"x"}}`:             whole,
+		`{"Role":"assistant","model":"m","content":{"type":"text","text":"x"}}`: whole,
+		`{"role":"robot","model":"m","content":{"type":"text","text":"x"}}`:     `its role is "robot"; expected assistant or user`,
+		`{"role":null,"model":"m","content":{"type":"text","text":"x"}}`:        `its role is null;`,
+		part(`"plain"`):                          `its content: expected an object, got string`,
+		part(`null`):                             `its content: expected an object, got null`,
+		part(`[{"type":"text","text":"x"},"y"]`): `its content: expected an object, got string`,
+		part(`{"type":"bogus"}`):                 `its content: its type is "bogus"; expected audio, image, text, tool_result, tool_use`,
+		part(`{"text":"x"}`):                     `its content: its type is "";`,
+		part(`{"type":"text","text":5}`):         `its content: text: member "text": expected string, got number`,
+		part(`{"type":"image","data":"AA=="}`):   `its content: image: member "mimeType": expected string, got nothing`,
+		part(`{"type":"text","text":"x"}`):       "",
+		part(`[]`):                               "",
+		part(`[{"type":"text","text":""},{"type":"tool_use","id":"1","name":"rm","input":{}}]`):                                    "",
+		`{"role":"user","model":"","content":{"type":"audio","data":"","mimeType":"audio/wav"},"stopReason":"endTurn","_meta":{}}`: "",
+	} {
+		t.Setenv("ANSWER", answer)
+		a, shown := shellAnswerer(t, `printf %s "$ANSWER"`)
+		got, err := a.Sample(t.Context(), json.RawMessage(`{}`))
+		if want == "" && (err != nil || string(got) != answer) || want != "" && (err == nil || !strings.Contains(shown.String(), want)) {
+			t.Errorf("%s: %s, %v, shown %q", answer, got, err, shown)
+		}
+	}
+}
+
 // The person is shown all that a sampler could read, and what it could read in another way
 // than it is shown is refused.
 func TestSamplingIsShownAsItIsRead(t *testing.T) {
