@@ -101,7 +101,10 @@ func newServe(a *app) *cobra.Command {
 			return exit.Usage(fmt.Errorf("serve takes no word %q", words[0]), "all servers are served as one; for one server: `wharf bridge SERVER`")
 		}
 		if len(words) > 0 {
-			at.socket = words[0]
+			at.socket = ""
+			if err := cmd.Flags().Set("unix", words[0]); err != nil {
+				return exit.Usage(err, "leave the path out for a socket in a folder of your own")
+			}
 		}
 		s, err := a.load()
 		err = cmp.Or(err, checkServing(cmd))
@@ -144,7 +147,7 @@ func newServe(a *app) *cobra.Command {
 		return a.serveStarter(cmd.Context(), s.wanted(), gateway.Config{Search: string(search)})
 	}
 	cmd.Flags().StringVar(&at.http, "http", "", "listen at `ADDRESS` of this machine")
-	cmd.Flags().StringVar(&at.socket, "unix", "", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
+	cmd.Flags().Var(pathName{&at.socket, "socket"}, "unix", "listen at a unix socket, at `PATH` if one follows, else in a folder of your own")
 	cmd.Flags().Lookup("unix").NoOptDefVal = ownSocket
 	cmd.Flags().BoolVar(&metrics, "metrics", false, "answer Prometheus at /metrics, with the same token")
 	cmd.Flags().Var(&search, "search", "have clients search for tools: auto, on or off")
