@@ -120,11 +120,11 @@ func (a *app) logoutOf(ctx context.Context, f *tomledit.File, s host.Server) (co
 
 // ownServer returns an entry of the user's own file.
 func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
-	a.server = name
 	f, err := a.ownFile()
 	if err != nil {
 		return nil, host.Server{}, err
 	}
+	a.server = name
 	if s, found := among(f.Read.Servers, name); found {
 		return f, s, nil
 	}

@@ -176,11 +176,11 @@ func adHoc(argv []string) (host.Server, error) {
 
 // named looks a server up by its name.
 func (a *app) named(name string) (host.Server, error) {
-	a.server = name
 	s, err := a.load()
 	if err != nil {
 		return host.Server{}, err
 	}
+	a.server = name
 	server, found := s.find(name)
 	switch {
 	case !found:
