@@ -59,7 +59,7 @@ and argsSha256, and args where they are kept. What says nothing is absent.`,
 	}
 	cmd.Flags().StringVar(&show.server, "server", "", "only calls to the server `NAME`")
 	cmd.RegisterFlagCompletionFunc("server", a.completeName)
-	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`")
+	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`, as the column CLIENT shows it")
 	cmd.Flags().BoolVar(&show.errors, "errors", false, "only calls that were denied or failed")
 	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, such as 1h or 2d, or since a day such as 2026-07-28 or a time such as 2026-07-28T09:00:00Z")
 	cmd.Flags().BoolVar(&show.follow, "follow", false, "wait for more, until interrupted")
@@ -298,7 +298,7 @@ func wholeLines(f io.ReaderAt, from, to int64) (int64, error) {
 // wants reports whether a line is to be shown. Lines about missing lines always are. It notes in hasClient whether the
 // line is of the client.
 func (s *auditShow) wants(r *audit.Record) bool {
-	ofClient := s.client == "" || r.Caller.Name == s.client || r.Caller.Principal == s.client
+	ofClient := s.client == "" || r.Caller.Name == s.client || clientOf(r) == s.client
 	s.hasClient = s.hasClient || ofClient
 	switch {
 	case r.At.Before(s.since.at):
@@ -309,6 +309,11 @@ func (s *auditShow) wants(r *audit.Record) bool {
 		return false
 	}
 	return !s.errors || !r.OK || r.IsError
+}
+
+// clientOf returns what the column CLIENT says of a call.
+func clientOf(r *audit.Record) string {
+	return cmp.Or(r.Caller.Principal, r.Caller.Name, string(r.Caller.Kind))
 }
 
 // auditRow is a line as people are shown it.
@@ -329,7 +334,7 @@ func (s *auditShow) row(line *audit.Line) auditRow {
 		what += " " + line.Name
 	}
 	r.cells = [...]string{
-		plain.Line(cmp.Or(line.Caller.Principal, line.Caller.Name, string(line.Caller.Kind))), plain.Line(line.Server),
+		plain.Line(clientOf(&line.Record)), plain.Line(line.Server),
 		auditResult(&line.Record), fmt.Sprintf("%.1f", float64(line.Took.Microseconds())/1000), plain.Line(what),
 	}
 	if !line.Allowed && line.Rule != "" {

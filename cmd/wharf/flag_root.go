@@ -49,3 +49,6 @@ func (f folders) letRoots(c *host.Config) {
 		c.Client.Roots = func(context.Context, string) ([]mcp.Root, error) { return f, nil }
 	}
 }
+
+// unnamed is the error of a file or a folder whose name is empty.
+func unnamed(what string) error { return fmt.Errorf("expected the name of a %s", what) }

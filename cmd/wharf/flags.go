@@ -116,9 +116,6 @@ func (n pathName) Set(text string) error {
 	return nil
 }
 
-// unnamed is the error of a file or a folder whose name is empty.
-func unnamed(what string) error { return fmt.Errorf("expected the name of a %s", what) }
-
 // object is the value of --args. A second value is an error, because it would silently replace the
 // first.
 type object struct{ text *string }
@@ -128,7 +125,7 @@ func (o object) String() string { return "" }
 
 func (o object) Set(text string) error {
 	if text == "" {
-		return errors.New("expected a JSON object, got an empty text; leave --args out for none")
+		return errors.New("expected a JSON object, got an empty text")
 	}
 	if *o.text != "" {
 		return errors.New("it was given before; write one object, and other arguments as key=value")

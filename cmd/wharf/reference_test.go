@@ -187,9 +187,9 @@ var meanings = map[string]string{
 	"timeout": "the server took longer than it may", "tool_error": "the tool says that it failed; stdout has its result",
 	"server_error": "the server answered with an error", "unsupported": "the server cannot do that",
 	"input_required": "the server asks for what a person, a model or a folder has to answer, and did not get it",
-	"protocol":       "the server broke the protocol, or went over a limit", "denied": "you, or a grant, did not allow it",
+	"protocol":       "the server broke the protocol, or went over a limit", "denied": "you, a grant or a rule did not allow it, or the server refused what it was sent (HTTP 403)",
 	"plugin_refused": "the plugin cannot be used", "different": "a replay went another way than its recording",
-	"interrupted": "a signal ended it; a SIGTERM is `0` for what goes on until it is ended: `watch`, `servers --watch`, `bridge`, `control`, `daemon`, `audit --follow`, and `serve` with an address", "internal": "none of these", "output": "stdout could not be written",
+	"interrupted": "a signal ended it; a SIGTERM is `0` for what goes on until it is ended: `watch` without `--count`, `servers --watch`, `bridge`, `control`, `daemon`, `audit --follow`, and `serve` with an address", "internal": "none of these", "output": "stdout could not be written",
 }
 
 func (r *reference) endings() {

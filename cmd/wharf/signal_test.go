@@ -108,6 +108,16 @@ func TestFirstSignalCancelsTheCall(t *testing.T) {
 	}
 }
 
+// A watch that goes on until it is ended has ended well at a SIGTERM, and one that has not all its lines has not.
+func TestWatchEndsAtASignal(t *testing.T) {
+	for count, code := range map[string]int{"0": exit.CodeOK, "1000": exit.CodeInterrupted} {
+		p := start(t, (*exec.Cmd).StdoutPipe, "wharf", "watch", "demo", "demo://clock", "--count", count)
+		p.await("demo://clock")
+		p.signal(syscall.SIGTERM)
+		p.wantExit(code)
+	}
+}
+
 // hearHangups makes sure that the commands of a test do not ignore SIGHUP, as they
 // would if the test was started by nohup.
 func hearHangups(t *testing.T) {
