@@ -147,7 +147,8 @@ func runGroup(cmd *cobra.Command, args []string) error {
 // usage returns how a command is written. In a shell the program has no name.
 func usage(cmd *cobra.Command) string { return strings.TrimSpace(cmd.UseLine()) }
 
-// exactly checks that a command gets the named arguments and no others.
+// exactly checks that a command gets the named arguments and no others, and that none is empty: the variable of a
+// script that gives it may be unset.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
@@ -155,6 +156,9 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return exit.Usage(fmt.Errorf("%s is missing", names[len(args)]), "usage: %s", usage(cmd))
 		case len(args) > len(names):
 			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", usage(cmd))
+		}
+		if at := slices.Index(args, ""); at >= 0 {
+			return exit.Usage(fmt.Errorf("expected %s, got an empty text", names[at]), "usage: %s", usage(cmd))
 		}
 		return nil
 	}
