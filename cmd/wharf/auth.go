@@ -118,9 +118,6 @@ line breaks around it are not part of it.`,
 			if forget {
 				return a.forgetSecret(cmd.Context(), v, args[0])
 			}
-			if args[0] == "" {
-				return exit.Usage(errors.New("the name is empty"), "")
-			}
 			ofRegistry := strings.HasPrefix(args[0], "registry:") // no entry means it
 			if !ofRegistry && !(host.Server{Command: "${secret:" + args[0] + "}"}).MeansSecret(args[0]) {
 				return exit.Usage(fmt.Errorf("no entry can mean a secret that is called %q", args[0]), "write letters, digits, '_', '.', '@', '/' and '-'")
