@@ -167,7 +167,8 @@ func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall,
 			return nil, invalidParams("%v", c.stateError)
 		}
 		defer t.client.logs.begin(ctx, u, &logListener{func() (clientChannel, int) { return t.logTarget(c) }})()
-		out = host.Relay{Params: legacyParams(r.params), Fulfil: true}
+		// The client is not offered tasks, so it gets the result of the tool, see withoutTasks.
+		out = host.Relay{Params: edit(legacyParams(r.params), change{"task", nil}), Fulfil: true}
 	}
 	if m.token != nil {
 		out.Progress = func(params json.RawMessage) { c.report(ctx, params) }

@@ -92,7 +92,7 @@ func modernClientOfLegacyServer(t *testing.T) {
 	srv.send(`{"jsonrpc":"2.0","id":$l,"result":{"tools":[ 1.0 ]}}`)
 	c.want(`{"jsonrpc":"2.0","id":0,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[ 1.0 ]}}`)
 
-	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"p"`) + `}}`)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},"task":{"ttl":1},` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"p"`) + `}}`)
 	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"tools/call","params":{"name":"t","arguments":{"a": 1.0},"_meta":{"progressToken":$token}}}`)
 	c.want(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"$k":{"method":"roots/list"}},"requestState":"$state"}}`)
 	srv.send(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":$token,"progress":1}}`, // which no request of the client waits for
@@ -101,7 +101,7 @@ func modernClientOfLegacyServer(t *testing.T) {
 	srv.want(`{"jsonrpc":"2.0","id":"u","error":{"code":-32602,"message":"the client does not offer elicitation in this mode"}}`)
 	synctest.Wait() // so that the progress is there when a request waits for the call again
 	retry := func(id, answers, state string) string {
-		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"arguments":{"a": 1.0},"name":"t",` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"q"`) +
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"arguments":{"a": 1.0},"task":{"ttl":1},"name":"t",` + modernMeta(`{"elicitation":{"form":{}},"roots":{}}`, `,"progressToken":"q"`) +
 			`,"inputResponses":{` + answers + `},"requestState":"` + state + `"}}`
 	}
 	c.send(retry("2", `"$k":{"roots":[1e400]}`, "$state"))
