@@ -23,6 +23,9 @@ func (h *Host) Prepare(ctx context.Context, s Server) error {
 	return nil
 }
 
+// CheckTransport returns an error if the plugin of that name cannot be read, or is no transport. It loads nothing.
+func (h *Host) CheckTransport(name string) error { return h.modules.CheckTransport(name) }
+
 // Locate returns the path of the program that the command of an entry runs now. It starts
 // nothing.
 func Locate(s Server) (string, error) {

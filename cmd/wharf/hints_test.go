@@ -234,7 +234,8 @@ var apart = map[string]string{
 	"say where, with --http ADDRESS":                                     "serve.txtar",
 	shellProgram:                                                         "no hint: what is generated",
 	"wharf call":                                                         "no hint: a command line that is shown as an example",
-	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints": "plugin.txtar",
+	"%s still names it, as %s, so calls that need it fail; `wharf edit` opens the file, and `wharf plugin add` adds the plugin again": "plugin-hints.txtar",
+	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints":                                          "plugin.txtar",
 }
 
 // Each hint that names a command or a key is followed by a script, and leads on: a new
