@@ -58,7 +58,11 @@ the server the same (see wharf daemon). It starts the server itself where the da
 			if err != nil {
 				return err
 			}
-			return a.printConfig(printFor, server.Name, slices.Concat([]string{"bridge"}, lasting, before, behind), a.lacksAnywhere("what is pasted", server))
+			name := server.Name
+			if a.adHoc || a.address != "" {
+				name = a.nameOnSpot()
+			}
+			return a.printConfig(printFor, name, slices.Concat([]string{"bridge"}, lasting, before, behind), a.lacksAnywhere("what is pasted", server))
 		}
 		return a.bridge(cmd.Context(), server, shared)
 	}

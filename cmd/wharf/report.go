@@ -152,6 +152,14 @@ func (a *app) withOffers(hint string, err error) string {
 	return "at a terminal you are asked; without one, " + flags
 }
 
+// nameOnSpot returns what `wharf add` would call the server that is given on the spot.
+func (a *app) nameOnSpot() string {
+	if a.adHoc {
+		return (&addRequest{}).named(commandName(a.argv[slices.Index(a.argv, "--")+1:]))
+	}
+	return (&addRequest{}).named(siteName(a.server))
+}
+
 // withFile completes a hint to write a line into an entry: it names the file of the entry, or how
 // the server gets one.
 func (a *app) withFile(hint string) string {
@@ -161,12 +169,11 @@ func (a *app) withFile(hint string) string {
 	}
 	why, key, value, table := parts[1], parts[2], parts[3], parts[4]
 	if a.adHoc || a.address != "" {
-		name, words := siteName(a.server), []string{a.address}
+		words := []string{a.address}
 		if a.adHoc {
 			words = a.argv[slices.Index(a.argv, "--"):]
-			name = commandName(words[1:])
 		}
-		name = strings.ReplaceAll((&addRequest{}).named(name), ".", "-")
+		name := strings.ReplaceAll(a.nameOnSpot(), ".", "-")
 		return lineHint([]string{"wharf", "add", "--name", name}, why+"add the server first", words) +
 			fmt.Sprintf(", then write %s = %s under [servers.%s]", key, value, name)
 	}
