@@ -51,21 +51,23 @@ func (a *app) withTimes(hint string) string {
 	if !spot {
 		server, _ = a.settings.find(a.server)
 	}
+	limit, _ := a.flags.timeout.request() // of whose error the command has told
 	for _, key := range []string{"timeout", "start_timeout"} {
 		or := ", or with " + key + ` = "2m" in its entry`
-		switch line := server.Longer(key); {
+		switch line := server.Longer(key, limit); {
 		case spot || line == "":
 			hint = strings.ReplaceAll(hint, or, "")
 		case !strings.Contains(or, line):
 			hint = strings.ReplaceAll(hint, or, ", or with "+line+" in its entry in "+plain.ShellWord(a.settings.from(server)))
 		}
 	}
-	if line := server.Longer("max_timeout"); spot {
-		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry, with "+more+" or more")
-	} else if line == "" {
-		hint = strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry "+inOwnFile+", with "+more+" or more")
+	if spot {
+		return strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry, with "+more+" or more")
 	}
-	return hint
+	if line := server.Longer("max_timeout", a.settings.maxTimeout); line != "" {
+		return strings.ReplaceAll(hint, "needs "+more, "needs "+line)
+	}
+	return strings.ReplaceAll(hint, "needs "+more+" in its entry, or more", "needs an entry "+inOwnFile+", with "+more+" or more")
 }
 
 // inOwnFile is where a server of another client's file gets what that file has no key for.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -375,4 +376,24 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
+}
+
+// A hint names a longer time than the one in force, whatever gave that.
+func TestHintsNameALongerTime(t *testing.T) {
+	t.Setenv(timeoutEnv, "")
+	f, err := config.Parse("o.toml", []byte("[servers.a]\ncommand = 'c'\ntimeout = '5m'\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{server: "a", settings: &settings{path: "o.toml", servers: f.Servers, maxTimeout: 4 * time.Hour, searched: true}}
+	a.flags.timeout = timeout{limit: 3 * time.Minute, given: true}
+	for given, want := range map[string]string{
+		`a slow server gets longer with --timeout, or with timeout = "2m" in its entry`: `a slow server gets longer with --timeout, or with timeout = "6m" in its entry in o.toml`,
+		`it gets longer with --timeout, or with start_timeout = "2m" in its entry`:      `it gets longer with --timeout, or with start_timeout = "4m" in its entry in o.toml`,
+		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:       `a call that takes longer needs max_timeout = "6h" in its entry, or more`,
+	} {
+		if got := a.withTimes(given); got != want {
+			t.Errorf("%s", got)
+		}
+	}
 }

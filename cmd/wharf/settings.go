@@ -152,7 +152,7 @@ func (s *settings) find(name string) (host.Server, bool) {
 }
 
 // isForeign reports whether the entry of a server is in the notation of another client.
-func isForeign(server host.Server) bool { return server.Longer("max_timeout") == "" }
+func isForeign(server host.Server) bool { return server.Longer("max_timeout", 0) == "" }
 
 func among(servers []host.Server, name string) (host.Server, bool) {
 	i := slices.IndexFunc(servers, func(s host.Server) bool { return s.Name == name })

@@ -51,22 +51,52 @@ func (s *Server) PassOn(names []string, table string) string {
 	return fmt.Sprintf("if it may have that, write in your configuration, in %s%s: env = { %s }", table, of, lines)
 }
 
-// Longer returns what is written into the entry so that Wharf waits longer than it does by itself, in the
-// notation of its file: key is timeout, start_timeout or max_timeout. It is "" if the file has no such key.
-func (s *Server) Longer(key string) string {
+// Longer returns what is written into the entry so that Wharf waits longer than it does, in the notation of its
+// file: key is timeout, start_timeout or max_timeout. It is "" if the file has no such key. now is what a command
+// waits beside what the entry says; 0 or less is what Wharf does by itself.
+func (s *Server) Longer(key string, now time.Duration) string {
+	wait := map[string]time.Duration{"timeout": s.Timeout, "start_timeout": s.StartTimeout, "max_timeout": s.MaxTimeout}[key]
+	now = max(now, wait)
 	if s.keys.names != nil {
-		return s.keys.longer[key]
+		return s.keys.longer[key].line(now)
 	}
-	return key + ` = "` + map[string]string{"timeout": "2m", "start_timeout": "2m", "max_timeout": "3h"}[key] + `"`
+	unit, letter, usual := time.Minute, "m", 2*time.Minute
+	if key == "max_timeout" {
+		unit, letter, usual = time.Hour, "h", 3*time.Hour
+	}
+	return fmt.Sprintf("%s = \"%d%s\"", key, longerThan(now, usual)/unit, letter)
 }
 
-// longer returns what [Server.Longer] does, for an entry of another client. A number whose unit is not known
-// is one of seconds below 1000, see [entry.number].
-func (e *entry) longer(c *client) map[string]string {
-	lines := make(map[string]string)
-	add := func(own, key string, unit time.Duration) {
-		lines[own] = e.assigned(key, strconv.Itoa(int(2*time.Minute/cmp.Or(unit, time.Second))))
+// longerThan returns usual, or a whole multiple of it that is longer than now.
+func longerThan(now, usual time.Duration) time.Duration { return (max(now, 0)/usual + 1) * usual }
+
+// waitKey is a key of another client's entry that holds a timeout. A number whose unit is not known is one of seconds
+// below 1000, and else of milliseconds, see [entry.number].
+type waitKey struct {
+	name   string // "" is none
+	unit   time.Duration
+	format format
+}
+
+// line returns the line that gives the key more time than now; "" if there is no key.
+func (k waitKey) line(now time.Duration) string {
+	if k.name == "" {
+		return ""
 	}
+	more, unit := longerThan(now, 2*time.Minute), k.unit
+	if unit == 0 {
+		unit = time.Second
+		if more >= 1000*time.Second {
+			unit = time.Millisecond
+		}
+	}
+	return k.format.assigned(k.name, strconv.Itoa(int(more/unit)))
+}
+
+// longer returns the keys of an entry of another client that [Server.Longer] has to know.
+func (e *entry) longer(c *client) map[string]waitKey {
+	lines := make(map[string]waitKey)
+	add := func(own, key string, unit time.Duration) { lines[own] = waitKey{key, unit, e.doc.format} }
 	keys, ofStart := c.timeoutKeys()
 	key := e.first(keys)
 	_, table := e.values[key].(map[string]any)

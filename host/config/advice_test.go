@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What is to be written into an entry is in the notation of its file, by the keys of its client. An entry of a
@@ -37,16 +38,49 @@ func TestAdviceForAnEntry(t *testing.T) {
 		if got := s.PassOn([]string{"A", "B"}, "[servers.x]"); got != "if it may have that, "+tt[2] {
 			t.Errorf("%s: %s", tt[0], got)
 		}
-		if request, start := s.Longer("timeout"), s.Longer("start_timeout"); request != tt[3] || start != tt[4] {
+		if request, start := s.Longer("timeout", 0), s.Longer("start_timeout", -1); request != tt[3] || start != tt[4] {
 			t.Errorf("%s: %q, %q", tt[0], request, start)
 		}
-		if whole := s.Longer("max_timeout"); (whole == "") != (tt[0] != "wharf.toml") {
+		if whole := s.Longer("max_timeout", 0); (whole == "") != (tt[0] != "wharf.toml") {
 			t.Errorf("%s: %q", tt[0], whole)
 		}
 		s.bind(Project{Folder: "/p", File: tt[0]})
 		released, err := s.Release(nil, nil)
 		if got := released.PassOn([]string{"A"}, "[servers.x]"); err != nil || !strings.HasPrefix(got, "the server came with a project") || strings.Contains(got, "=") || !strings.HasSuffix(got, tt[0]) {
 			t.Errorf("%s, of a project: %s, %v", tt[0], got, err)
+		}
+	}
+}
+
+// What is to be written is longer than what the entry, its file or the command line already allows.
+func TestLongerThanItIs(t *testing.T) {
+	const codex = ".codex/config.toml"
+	for _, tt := range []struct {
+		file, text, key string
+		now             time.Duration
+		want            string
+	}{
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\ntimeout = '90s'", "timeout", 0, `timeout = "2m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\ntimeout = '2m'", "timeout", 0, `timeout = "4m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\ntimeout = '0'", "timeout", 0, `timeout = "2m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\nstart_timeout = '5m'", "start_timeout", time.Second, `start_timeout = "6m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\nstart_timeout = '5m'", "timeout", 0, `timeout = "2m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\ntimeout = '1s'", "timeout", 3 * time.Minute, `timeout = "4m"`},
+		{"wharf.toml", "[servers.x]\ncommand = 'c'\nmax_timeout = '4h'", "max_timeout", 0, `max_timeout = "6h"`},
+		{"wharf.toml", "max_timeout = '5h'\n[servers.x]\ncommand = 'c'", "max_timeout", 5 * time.Hour, `max_timeout = "6h"`},
+		{codex, "[mcp_servers.x]\ncommand = 'c'\ntool_timeout_sec = 300", "timeout", 0, "tool_timeout_sec = 360"},
+		{codex, "[mcp_servers.x]\ncommand = 'c'\nstartup_timeout_ms = 130000", "start_timeout", 0, "startup_timeout_ms = 240000"},
+		{"goose/config.yaml", "GOOSE_DEFAULT_EXTENSION_TIMEOUT: 300\nextensions:\n  x: {type: stdio, cmd: c}\n", "timeout", 0, "timeout: 360"},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 900}}}`, "timeout", 0, `"timeout": 960`},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 999}}}`, "timeout", 0, `"timeout": 1080000`},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 1200000}}}`, "timeout", 0, `"timeout": 1320000`},
+	} {
+		f, err := Parse(tt.file, []byte(tt.text))
+		if err != nil {
+			t.Fatal(tt.text, err)
+		}
+		if got := f.Servers[0].Longer(tt.key, tt.now); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.text, got, tt.want)
 		}
 	}
 }

@@ -14,10 +14,10 @@ type keyNames struct {
 	listed bool              // the command is a list with its arguments
 	words  int               // how many that list has
 
-	listing string            // the key of a list of variables that the server gets; "" if its client has none
-	passing string            // the line that passes on the variable %[1]s in the table of variables; "" if its client replaces nothing in a value
-	table   string            // the line of a table of variables that has the lines %s; "" if the entry has such a table
-	longer  map[string]string // see [Server.Longer]
+	listing string             // the key of a list of variables that the server gets; "" if its client has none
+	passing string             // the line that passes on the variable %[1]s in the table of variables; "" if its client replaces nothing in a value
+	table   string             // the line of a table of variables that has the lines %s; "" if the entry has such a table
+	longer  map[string]waitKey // see [Server.Longer]
 }
 
 // keyNames returns the names of an entry's keys: those that it has, else those that its client would look for.

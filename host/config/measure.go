@@ -101,8 +101,10 @@ func (e *entry) measure(key, kind string, meant func(text string) string) (text 
 func (e *entry) assignment(key, text string) string { return e.assigned(key, strconv.Quote(text)) }
 
 // assigned returns the line that gives a key a value, in the format of the document.
-func (e *entry) assigned(key, value string) string {
-	switch e.doc.format {
+func (e *entry) assigned(key, value string) string { return e.doc.format.assigned(key, value) }
+
+func (f format) assigned(key, value string) string {
+	switch f {
 	case formatTOML:
 		return key + " = " + value
 	case formatYAML:
