@@ -13,14 +13,17 @@ import (
 
 // denial is a rule about tools of servers in a file beside that with the servers. In the permissions.deny of Claude Code's
 // settings, mcp__SERVER means all that a server has, and mcp__SERVER__TOOL one tool, in which "*" stands
-// for any characters. In the user.never_allow of Goose's permission.yaml, SERVER__TOOL means one tool.
+// for any characters. In that of Cursor's CLI, Mcp(SERVER:TOOL) means a tool, and both are patterns (Cursor's
+// documentation, "CLI: Permissions"). In the user.never_allow of Goose's permission.yaml, SERVER__TOOL means one tool.
 type denial struct {
 	file, rule string
-	key        string // keyDeny or keyNever
-	fits       bool   // the rule names a server of the file; apply sets it
+	key        string   // keyDeny or keyNever
+	pattern    string   // of the name that the client gives to a tool; "" for a rule that wharf cannot keep
+	before     []string // what the client puts before a tool's own name
+	fits       bool     // the rule names a server of the file; apply sets it
 }
 
-// denials holds what such files of Claude Code and Goose forbid to the servers of one of its files.
+// denials holds what such files of Claude Code, Cursor and Goose forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
 	warnings []string // for people: of settings that cannot be read
@@ -42,29 +45,73 @@ var managedByClaude = []string{
 	"windows:C:/Program Files/ClaudeCode/managed-settings.json",
 }
 
-// hasDenials reports whether the settings of Claude Code apply to the servers of a file.
-func hasDenials(path string) bool {
-	c := clientOf(path)
-	return c != nil && c.id == "claude-code"
+// settingsOfCursor is the path of what a project forbids Cursor's CLI, in the project's folder.
+const settingsOfCursor = ".cursor/cli.json"
+
+// ownOfCursor are the paths of what its person forbids Cursor's CLI (Cursor's documentation, "CLI: Configuration").
+var ownOfCursor = []string{
+	"~/.cursor/cli-config.json", "$CURSOR_CONFIG_DIR/cli-config.json", "linux:$XDG_CONFIG_HOME/cursor/cli-config.json",
 }
 
-// denialsFor reads the settings of Claude Code that apply to the servers of a file: those beside
-// the file, those of the project with the working folder cwd, and those of an administrator. For a file of Goose, it
+// settingsBeside returns the paths of the settings in a project's folder that apply to the servers of a file there.
+func settingsBeside(path string) []string {
+	switch c := clientOf(path); {
+	case c != nil && c.id == "claude-code":
+		return settingsOfClaude
+	case c != nil && c.id == "cursor":
+		return []string{settingsOfCursor}
+	}
+	return nil
+}
+
+// denialsFor reads the settings of Claude Code and of Cursor's CLI that apply to the servers of a file: those beside
+// the file, those of the project with the working folder cwd, and those of an administrator, or of the person. For a file of Goose, it
 // reads the permission.yaml beside it (crates/goose/src/config/permission.rs), in each of Goose's modes, although
 // what stands there does not count in its mode auto.
 func denialsFor(path, cwd string) (d denials) {
-	if c := clientOf(path); c != nil && c.id == "goose" {
+	c := clientOf(path)
+	switch {
+	case c == nil:
+	case c.id == "goose":
 		d.readAll(filepath.Join(filepath.Dir(path), "permission.yaml"))
+	case c.id == "cursor":
+		d.readAll(filesOfCursor(path, cwd)...)
+	case c.id == "claude-code":
+		d.readAll(filesOfClaude(path, cwd)...)
 	}
-	if !hasDenials(path) {
-		return d
+	return d
+}
+
+// filesOfCursor returns the paths of the settings of Cursor's CLI that apply to the servers of a file.
+func filesOfCursor(path, cwd string) (files []string) {
+	home, _ := os.UserHomeDir()
+	folders := []string{filepath.Dir(filepath.Dir(path))} // the file is in its .cursor
+	if cwd != "" && cwd != home {
+		folders = append(folders, projectFolders(cwd, home)...)
 	}
+	for _, folder := range folders {
+		files = append(files, filepath.Join(folder, filepath.FromSlash(settingsOfCursor)))
+	}
+	return append(files, placesHere(ownOfCursor)...)
+}
+
+// placesHere returns the paths that files have on this system.
+func placesHere(files []string) (paths []string) {
+	for _, file := range files {
+		if path, ok := expandPlace(file, runtime.GOOS); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// filesOfClaude returns the paths of the settings of Claude Code that apply to the servers of a file.
+func filesOfClaude(path, cwd string) (files []string) {
 	home, _ := os.UserHomeDir()
 	folders := []string{filepath.Dir(path)}
 	if cwd != "" && cwd != home {
 		folders = append(folders, projectFolders(cwd, home)...)
 	}
-	var files []string
 	for _, folder := range folders {
 		for _, name := range settingsOfClaude {
 			files = append(files, filepath.Join(folder, filepath.FromSlash(name)))
@@ -76,13 +123,7 @@ func denialsFor(path, cwd string) (d denials) {
 	if filepath.Base(path) == "managed-mcp.json" {
 		files = append(files, filepath.Join(folders[0], "managed-settings.json"))
 	}
-	for _, file := range managedByClaude {
-		if managed, ok := expandPlace(file, runtime.GOOS); ok {
-			files = append(files, managed)
-		}
-	}
-	d.readAll(files...)
-	return d
+	return append(files, placesHere(managedByClaude)...)
 }
 
 // readAll adds the rules of the files that there are.
@@ -125,20 +166,36 @@ func (d *denials) read(path string, data []byte, err error) {
 		return
 	}
 	for _, rule := range doc.texts(strings.Split(key, ".")...) {
-		if strings.HasPrefix(rule, "mcp__") || rule == "*" || key == keyNever {
-			d.rules = append(d.rules, &denial{file: path, rule: rule, key: key})
+		if pattern, before, ofTools := patternOf(path, rule); ofTools {
+			d.rules = append(d.rules, &denial{file: path, rule: rule, key: key, pattern: pattern, before: before})
 		}
 	}
+}
+
+// patternOf returns the pattern and the beginning of a denial, by the rule of a file. ofTools is false for a rule about
+// other things than the tools of servers.
+func patternOf(path, rule string) (pattern string, before []string, ofTools bool) {
+	switch base := filepath.Base(path); {
+	case filepath.Ext(path) == ".yaml":
+		return rule, gooseTool, true
+	case base == "cli-config.json" || base == filepath.Base(settingsOfCursor):
+		inner, is := strings.CutPrefix(rule, "Mcp(")
+		inner, closed := strings.CutSuffix(inner, ")")
+		if !closed || !strings.Contains(inner, ":") {
+			return "", nil, is
+		}
+		return strings.ReplaceAll(inner, "?", "*"), cursorTool, is // "?" is one character: a wider pattern may forbid
+	case strings.Contains(rule, "("):
+		return "", nil, strings.HasPrefix(rule, "mcp__")
+	}
+	return rule, claudeTool, rule == "*" || strings.HasPrefix(rule, "mcp__")
 }
 
 // beside adds the rules of the files that are beside that with the servers.
 func (f *forbidden) beside(d denials) {
 	for _, one := range d.rules {
-		switch {
-		case one.key == keyNever:
-			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.rule, before: gooseTool, denial: one})
-		case !strings.Contains(one.rule, "("):
-			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.rule, before: claudeTool, denial: one})
+		if one.pattern != "" {
+			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, denial: one})
 		}
 	}
 }
@@ -163,7 +220,9 @@ func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {
 		case one.key == keyNever:
-		case strings.Contains(one.rule, "("):
+		case one.pattern == "" && strings.HasPrefix(one.rule, "Mcp("):
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is not understood; Cursor has Mcp(SERVER:TOOL)", one.file, keyDeny, one.rule))
+		case one.pattern == "":
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is by arguments, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", one.file, keyDeny, one.rule))
 		case !one.fits:
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is about no server that is read here", one.file, keyDeny, one.rule))

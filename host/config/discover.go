@@ -229,13 +229,10 @@ func (d *Discovery) readFile(root *os.Root, p Project, settings bool) {
 	d.take(p, f)
 }
 
-// denials reads the settings of Claude Code that stand in the same folder as p, if p is a file of
-// Claude Code.
+// denials reads the settings of Claude Code, or of Cursor's CLI, that stand in the same project as p, if p is a file of
+// that client.
 func (d *Discovery) denials(root *os.Root, p Project) (denied denials) {
-	if !hasDenials(p.Path()) {
-		return denied
-	}
-	for _, name := range settingsOfClaude {
+	for _, name := range settingsBeside(p.Path()) {
 		if data, err := d.readWithin(root, name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			denied.read(filepath.Join(p.Folder, filepath.FromSlash(name)), data, err)
 		}

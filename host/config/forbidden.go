@@ -53,6 +53,7 @@ var (
 	zedTool      = []string{"mcp:%:"}
 	claudeTool   = []string{"mcp__%__"}
 	gooseTool    = []string{"%__"}
+	cursorTool   = []string{"%:"} // in the rules of its CLI
 )
 
 // forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.

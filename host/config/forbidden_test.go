@@ -140,3 +140,66 @@ func TestNeverAllow(t *testing.T) {
 		}
 	}
 }
+
+// TestCursorDenies checks that what Cursor's CLI is forbidden is forbidden here: by its person, and by a project.
+func TestCursorDenies(t *testing.T) {
+	const all = "get del_all del_one get_x"
+	for _, tt := range []struct{ file, deny, want, note string }{
+		{"", "", all, ""},
+		{"home/.cursor/cli-config.json", `"Mcp(x:del_all)"`, "get del_one get_x", "cli-config.json says: Mcp(x:del_all)"},
+		{"home/.cursor/cli-config.json", `"Mcp(x:del_*)", "Shell(rm)", "Read(x:*)"`, "get get_x", ""},
+		{"home/.cursor/cli-config.json", `"Mcp(x:del_???)"`, "get get_x", ""},
+		{"home/.cursor/cli-config.json", `"Mcp(*:get)"`, "del_all del_one get_x", ""},
+		{"home/.cursor/cli-config.json", `"Mcp(x:*)"`, "", ""},
+		{"home/.cursor/cli-config.json", `"Mcp(**:**)"`, "", ""},
+		{"home/.cursor/cli-config.json", `"Mcp(y:*)", "Mcp(xx:get)"`, all, "Mcp(y:*) is about no server that is read here"},
+		{"home/.cursor/cli-config.json", `"Mcp(x)"`, all, "Mcp(x) is not understood"},
+		{"home/.cursor/cli-config.json", `"mcp__x__get"`, all, ""},
+		{"home/.cursor/cli-config.json", `"Mcp(x:get`, all, "unknown"},
+		{"chosen/cli-config.json", `"Mcp(x:get)"`, "del_all del_one get_x", ""},
+		{"shop/.cursor/cli.json", `"Mcp(x:get)"`, "del_all del_one get_x", ""},
+	} {
+		root := t.TempDir()
+		write := func(name, text string) string {
+			path := filepath.Join(root, filepath.FromSlash(name))
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		t.Setenv("HOME", filepath.Join(root, "home"))
+		t.Setenv("USERPROFILE", filepath.Join(root, "home"))
+		t.Setenv("XDG_CONFIG_HOME", "")
+		t.Setenv("CURSOR_CONFIG_DIR", filepath.Join(root, "chosen"))
+		own := write("home/.cursor/mcp.json", `{"mcpServers": {"x": {"command": "c"}}}`)
+		write("shop/.cursor/mcp.json", `{"mcpServers": {"x": {"command": "c"}}}`)
+		t.Chdir(filepath.Join(root, "shop"))
+		if tt.file != "" {
+			write(tt.file, `{"version": 1, "permissions": {"allow": [], "deny": [`+tt.deny+`]}}`)
+		}
+		for _, path := range []string{own, filepath.Join(root, "shop", ".cursor", "mcp.json")} {
+			f, err := Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.DeleteFunc(strings.Fields(all), func(tool string) bool { return !f.Servers[0].Permits(tool) })
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%s: %s: %s permits %v", tt.file, tt.deny, path, got)
+			}
+			if tt.note == "unknown" {
+				if len(f.Warnings) != 1 || !strings.HasSuffix(f.Warnings[0], "what permissions.deny forbids is not known") {
+					t.Errorf("%s: %q", tt.deny, f.Warnings)
+				}
+			} else if !strings.Contains(strings.Join(f.Notes, "\n"), tt.note) || len(f.Warnings) > 0 {
+				t.Errorf("%s: %q %q", tt.deny, f.Notes, f.Warnings)
+			}
+		}
+		inProject := Discover(filepath.Join(root, "shop"))
+		if forbids := len(inProject.Servers) == 1 && !inProject.Servers[0].Permits("get"); forbids != strings.HasPrefix(tt.file, "shop") {
+			t.Errorf("%s: of the project: %v", tt.file, inProject.Servers)
+		}
+	}
+}
