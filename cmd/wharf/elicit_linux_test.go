@@ -69,7 +69,7 @@ func TestForm(t *testing.T) {
 	}
 	s.seen = "> " + s.seen
 	s.answer("> ", "Al\r")
-	s.await("2 characters are too few; want 3 or more\n")
+	s.await("too short: its length is 2; want 3 or more\n")
 	s.answer("> ", "\x1b[Aan\r") // the line above, and more
 	s.answer("│ mail\n2/8: server-asks (server-asks --api-key ***) asks for email, optional.\n> ", "alan\r")
 	s.await("want an e-mail address, such as ada@example.com\n")

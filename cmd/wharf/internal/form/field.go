@@ -137,9 +137,9 @@ func (s *fieldSchema) checkText(text string) error {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case s.MinLength != nil && n < *s.MinLength:
-		return fmt.Errorf("%d characters are too few; want %d or more", n, *s.MinLength)
+		return fmt.Errorf("too short: its length is %d; want %d or more", n, *s.MinLength)
 	case s.MaxLength != nil && n > *s.MaxLength:
-		return fmt.Errorf("%d characters are too many; want %d or fewer", n, *s.MaxLength)
+		return fmt.Errorf("too long: its length is %d; want %d or less", n, *s.MaxLength)
 	case !s.matches(text):
 		return fmt.Errorf("want text that matches %s", plain.Name(s.Pattern, plain.TargetColumns))
 	}

@@ -25,9 +25,9 @@ func TestTakeAnswer(t *testing.T) {
 		want         any // or a part of what is wrong
 	}{
 		{`{"type":"string"}`, "x", "x"},
-		{`{"type":"string","minLength":2}`, "é", wrong("1 characters are too few; want 2 or more")},
+		{`{"type":"string","minLength":2}`, "é", wrong("too short: its length is 1; want 2 or more")},
 		{`{"type":"string","maxLength":2}`, "日本", "日本"},
-		{`{"type":"string","maxLength":2}`, "abc", wrong("3 characters are too many; want 2 or fewer")},
+		{`{"type":"string","maxLength":2}`, "abc", wrong("too long: its length is 3; want 2 or less")},
 		{`{"type":"string","pattern":"^[a-z]+$"}`, "ABC", wrong("want text that matches ^[a-z]+$")},
 		{`{"type":"string","pattern":"^(?=.*[0-9])x"}`, "anything", "anything"}, // no expression to Go
 		{`{"type":"string","format":"email"}`, "Ada <ada@example.com>", wrong("e-mail")},
@@ -129,7 +129,7 @@ func TestFill(t *testing.T) {
 		`{"c":"1"}`:                                         "s: an answer is required",
 		`{"s":null,"c":"1"}`:                                "s: want text, at most 3 characters, required",
 		`{"s":7,"c":"1"}`:                                   "s: want text",
-		`{"s":"long","c":"1"}`:                              "s: 4 characters are too many",
+		`{"s":"long","c":"1"}`:                              "s: too long: its length is 4",
 		`{"s":"x","c":"3"}`:                                 `c: want one of "2", "1"`,
 		`{"s":"x","c":"1","n":"12"}`:                        "n: want a whole number",
 		`{"s":"x","c":"1","n":1.5}`:                         "n: want a whole number",
