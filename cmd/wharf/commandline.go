@@ -16,8 +16,8 @@ import (
 
 // unknownCommand is the error for words of which the first is no subcommand of cmd.
 func unknownCommand(cmd *cobra.Command, words []string) error {
-	word := words[0]
-	err := fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
+	word, path := words[0], strings.TrimSpace(cmd.CommandPath()) // which has no program in a shell
+	err := fmt.Errorf("unknown command %q for %q", word, path)
 	if hint := elsewhere[cmd.Name()+" "+word]; hint != "" {
 		if len(words) > 1 {
 			hint = strings.NewReplacer("SERVER", plain.ShellWord(words[1]), "NAME", plain.ShellWord(words[1])).Replace(hint)
@@ -30,7 +30,7 @@ func unknownCommand(cmd *cobra.Command, words []string) error {
 	if slices.Contains(subcommands(cmd.Root()), word) {
 		return exit.Usage(err, "did you mean `%s %s`?", cmd.Root().Name(), word)
 	}
-	return exit.Usage(err, "it has %s; see `%s --help`", strings.Join(subcommands(cmd), ", "), cmd.CommandPath())
+	return exit.Usage(err, "it has %s; see `%s --help`", strings.Join(subcommands(cmd), ", "), path)
 }
 
 func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }

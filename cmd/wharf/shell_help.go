@@ -15,7 +15,7 @@ import (
 
 // lineCommands are the commands that a line may begin with. A tool of the same name is
 // called with "call".
-var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "read", "request", "resources", "tools", "watch"}
+var lineCommands = []string{"call", "complete", "ping", "prompt", "prompts", "read", "request", "resources", "task", "tools", "watch"}
 
 // shellHelp prints what a line of a shell may be. root has its commands.
 func (a *app) shellHelp(root *cobra.Command) error {
@@ -49,8 +49,10 @@ func (a *app) helpWidth() int { return cmp.Or(a.Width, 80) }
 func forLines(root *cobra.Command) {
 	root.Use = ""
 	for _, cmd := range root.Commands() {
-		use, _, _ := strings.Cut(cmd.Use, " | ")
-		cmd.Use = strings.NewReplacer("[SERVER [TOOL]]", "[TOOL]", " SERVER", "").Replace(use)
+		for _, c := range append(cmd.Commands(), cmd) {
+			use, _, _ := strings.Cut(c.Use, " | ")
+			c.Use = strings.NewReplacer("[SERVER [TOOL]]", "[TOOL]", " SERVER", "").Replace(use)
+		}
 	}
 }
 
@@ -72,10 +74,23 @@ func wholeShell(cmd *cobra.Command) (err error) {
 // the shell was started with.
 func lineHelp(cmd *cobra.Command) string {
 	text := cmp.Or(cmd.Long, cmd.Short+".")
-	text += "\n\nUsage:\n  " + cmd.Use + "\n"
+	text += "\n\nUsage:\n"
+	if !cmd.HasSubCommands() {
+		text += lineUsage(cmd)
+	}
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			text += lineUsage(c)
+		}
+	}
 	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
 		text += "\nFlags:\n" + flags.FlagUsages()
 	}
 	last := len(lineFlags) - 1
 	return text + "\nEach line also takes --" + strings.Join(lineFlags[:last], ", --") + " and --" + lineFlags[last] + ".\n"
+}
+
+// lineUsage is how a command is written in a line.
+func lineUsage(cmd *cobra.Command) string {
+	return "  " + strings.TrimSpace(cmd.Parent().CommandPath()+" "+cmd.Use) + "\n"
 }

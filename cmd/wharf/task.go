@@ -61,7 +61,11 @@ func withTaskHint(run func(context.Context, *client, []string) error) func(conte
 			return fmt.Errorf("%s offers no tasks: %w", c.session.Name(), err)
 		}
 		if len(words) > 0 && c.app.known() && answer.Code == mcp.CodeInvalidParams && c.session.Info().Era == mcp.Legacy {
-			err = exit.WithHint(err, fmt.Sprintf("`wharf task list %s` lists the tasks that the server keeps", plain.Word(c.app.serverWord())))
+			list := "wharf task list " + plain.Word(c.app.serverWord())
+			if c.app.shell != nil {
+				list = "task list"
+			}
+			err = exit.WithHint(err, fmt.Sprintf("`%s` lists the tasks that the server keeps", list))
 		}
 		return err
 	}
