@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -14,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/registry"
+	"github.com/wharf-mcp/wharf/host/vault"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -167,8 +169,9 @@ func (a *app) storeInputs(ctx context.Context, n *inputs) (undo func(), err erro
 	return a.storeSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
 }
 
-// storeSecrets stores secrets in the vault by their names. undo removes them again. It replaces
-// no secret, since another entry may use that one; its error then has the hint.
+// storeSecrets stores secrets in the vault by their names. It replaces no secret, since another entry may use that
+// one; its error then has the hint. undo removes those that it has stored, but for those that an entry means: a
+// command at the same time may have found them there, and have written its own.
 func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint string) (undo func(), err error) {
 	if len(secrets) == 0 {
 		return func() {}, nil
@@ -179,10 +182,19 @@ func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint 
 	}
 	var stored []string
 	undo = func() {
-		for _, name := range stored {
-			if err := v.ForgetSecret(context.WithoutCancel(ctx), name); err != nil {
-				a.Warn("the secret %s stays in the vault: %v", name, err)
-			}
+		if len(stored) == 0 {
+			return
+		}
+		f, err := a.ownFile() // as it is now
+		var entries []host.Server
+		if err == nil {
+			entries, err = a.keeping(f)
+		}
+		if err == nil {
+			err = forgetUnused(context.WithoutCancel(ctx), v, stored, entries)
+		}
+		if err != nil {
+			a.Warn("of the secrets %s some may stay in the vault: %v", strings.Join(stored, ", "), err)
 		}
 	}
 	for _, name := range sortedNames(secrets) {
@@ -200,6 +212,19 @@ func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint 
 		}
 	}
 	return undo, nil
+}
+
+// forgetUnused removes the secrets that none of the entries means.
+func forgetUnused(ctx context.Context, v *vault.Vault, names []string, entries []host.Server) error {
+	for _, name := range names {
+		if slices.ContainsFunc(entries, func(s host.Server) bool { return s.MeansSecret(name) }) {
+			continue
+		}
+		if err := v.ForgetSecret(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unknownInput is the error for an answer to an input that does not exist.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/registry"
 )
 
@@ -47,6 +51,41 @@ func TestInputsKeepSecrets(t *testing.T) {
 		}
 		if got := n.answers["API_KEY"]; !slices.Equal(got, []string{want}) || n.secrets["s/API_KEY"] != secret {
 			t.Errorf("%s: the answer is %q, and the vault gets %q", text, got, n.secrets)
+		}
+	}
+}
+
+// Two commands copy the same servers at once: the one whose entries are not written leaves the secrets that the
+// entries of the other mean, and takes back its own.
+func TestUndoKeepsSecretsOfEntries(t *testing.T) {
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"} {
+		t.Setenv(name, home)
+	}
+	a := &app{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	undo, err := a.storeSecrets(t.Context(), map[string]string{"c1/KEY": "k1", "c2/KEY": "k2"}, "%s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := a.ownPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entry := "[servers.c1]\ncommand = \"x\"\nenv = { KEY = \"${secret:c1/KEY}\" }\n" // of the other command
+	if err := os.WriteFile(own, []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	undo()
+	v, err := a.openVault()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"c1/KEY": true, "c2/KEY": false} {
+		if _, found, err := v.LoadSecret(t.Context(), name); found != want || err != nil {
+			t.Errorf("%s: it is there %v, %v; want %v", name, found, err, want)
 		}
 	}
 }

@@ -163,13 +163,5 @@ func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server
 	if err != nil {
 		return err
 	}
-	for _, name := range names {
-		if slices.ContainsFunc(others, func(other host.Server) bool { return other.MeansSecret(name) }) {
-			continue
-		}
-		if err := v.ForgetSecret(ctx, name); err != nil {
-			return err
-		}
-	}
-	return nil
+	return forgetUnused(ctx, v, names, others)
 }
