@@ -71,6 +71,9 @@ func (f *File) Write(ctx context.Context, text []byte) error {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		if to, link := os.Readlink(f.target); link == nil { // Open has found nothing behind it, as where a disk is not mounted
+			return fmt.Errorf("%s is a link to %s, which is not there; make that file, or remove the link", f.Path, to)
+		}
 		if !bytes.Equal(current, f.Text) || errors.Is(err, fs.ErrNotExist) != (f.Text == nil) {
 			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
 		}

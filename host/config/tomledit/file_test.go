@@ -74,6 +74,24 @@ func TestWriteThroughALink(t *testing.T) {
 	}
 }
 
+// A link to a file that is not there, as where a disk is not mounted, is not replaced by a file.
+func TestWriteThroughALinkToNothing(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "wharf.toml")
+	if err := os.Symlink("gone.toml", link); err != nil {
+		t.Skip(err)
+	}
+	f, err := Open(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = f.Write(t.Context(), []byte("[servers.a]\ncommand = \"a\"\n")); err == nil || !strings.Contains(err.Error(), "is a link to gone.toml, which is not there; make that file, or remove the link") {
+		t.Error(err)
+	}
+	if to, err := os.Readlink(link); to != "gone.toml" {
+		t.Error(to, err)
+	}
+}
+
 func TestRefusedWrites(t *testing.T) {
 	for name, tc := range map[string]struct {
 		meanwhile func(path string) error
