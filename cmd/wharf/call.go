@@ -277,10 +277,12 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	if unlisted && kind == aTool && c.session.Info().Server.Name == ownInfo().Name {
 		denies = "a gateway does not list what it denies; a call with arguments of the form key=value has its reason"
 	}
-	if near := meant(name, names); near != "" {
-		return exit.WithHint(err, strings.TrimSuffix(fmt.Sprintf("did you mean %q? If not: %s", near, denies), " If not: "))
-	}
-	if denies != "" {
+	switch near := meant(name, names); {
+	case near != "" && denies != "":
+		return exit.WithHint(err, fmt.Sprintf("did you mean %q? If not: %s", near, denies))
+	case near != "":
+		return exit.WithHint(err, fmt.Sprintf("did you mean %q?", near))
+	case denies != "":
 		return exit.WithHint(err, denies)
 	}
 	if argv := c.app.argv; len(argv) > 1 && argv[1] == name && kind == aTool && c.app.shell == nil && slices.Contains(lineCommands, name) {
