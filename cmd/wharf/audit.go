@@ -219,9 +219,11 @@ func (l *auditLog) line(p auditPlace) (audit.Line, error) {
 // written all the time would never be left alone.
 const followInterval = 250 * time.Millisecond
 
-// followOn prints what is written behind offset end of the file last, until ctx ends.
+// followOn prints what is written behind offset end of the file last, until ctx ends or nobody reads it.
 func (s *auditShow) followOn(ctx context.Context, path string, last os.FileInfo, end int64) error {
 	s.app.endless = true
+	ctx, over := s.app.UntilUnread(ctx)
+	defer over()
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	for {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -153,6 +154,40 @@ func TestBrokenPipe(t *testing.T) {
 	command.Run() // its exit code is looked at below
 	if code := command.ProcessState.ExitCode(); code != exit.CodeUnread || stderr.Len() > 0 {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
+	}
+}
+
+// A reader that leaves between two lines ends a command that follows something: the next line may be hours away.
+func TestFollowersEndUnread(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "wharf.toml")
+	log := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "[audit]\nfile = %q\n", log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, follower := range []struct {
+		line string // after which the reader leaves
+		args []string
+	}{
+		{`"tools":`, []string{"servers", "--watch"}},
+		{"", []string{"watch", "demo", "--count", "1"}},
+		{"", []string{"audit", "--follow", "--config", config}},
+	} {
+		var stdout io.ReadCloser
+		p := start(t, func(c *exec.Cmd) (_ io.ReadCloser, err error) {
+			stdout, err = c.StdoutPipe()
+			return stdout, err
+		}, "wharf", follower.args...)
+		if follower.line != "" {
+			p.await(follower.line)
+		}
+		stdout.Close()
+		over := time.AfterFunc(20*time.Second, func() { p.Process.Kill() })
+		p.Wait()
+		if !over.Stop() {
+			t.Errorf("%v: it went on", follower.args)
+		} else if code := p.ProcessState.ExitCode(); code != exit.CodeUnread {
+			t.Errorf("%v: code %d", follower.args, code)
+		}
 	}
 }
 

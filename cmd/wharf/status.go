@@ -20,6 +20,11 @@ func (a *app) runStatus(ctx context.Context, follow bool) error {
 		return err
 	}
 	a.OneLine, a.endless = a.OneLine || follow, follow
+	if follow {
+		var end func()
+		ctx, end = a.UntilUnread(ctx)
+		defer end()
+	}
 	h, err := a.newHost(ctx, nil, a.unattended, func(c *host.Config) {
 		if follow {
 			c.Ping = time.Minute

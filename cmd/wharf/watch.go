@@ -86,12 +86,17 @@ func (f *follower) print(line func() error) error {
 }
 
 func (a *app) watch(ctx context.Context, c *client, w watchFlags, uris []string) error {
+	ctx, over := a.UntilUnread(ctx)
+	defer over()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	f := &follower{level: mcp.Level(w.level), most: w.count, end: end}
 	err := a.follow(ctx, c, f, uris)
-	if context.Cause(ctx) == errEnough {
+	switch cause := context.Cause(ctx); {
+	case cause == errEnough:
 		return nil
+	case term.IsUnread(cause):
+		return cause
 	}
 	return err
 }
