@@ -45,12 +45,15 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 		return nil, exit.Usage(errors.New("a command takes neither -H nor --set"), "-e NAME=VALUE gives it a variable")
 	}
 	if filepath.Base(s.Command) != s.Command { // a relative path in the file counts from the folder of the file
-		if s.Command, err = filepath.Abs(s.Command); err != nil {
+		if s.Command, err = wholePath(s.Command); err != nil {
 			return nil, err
 		}
 	}
-	cautions := boundToFolder(s)
-	s.Args = anywhere(s)[1:] // the server is there in every folder
+	whole, err := anywhere(s) // the server is there in every folder
+	if err != nil {
+		return nil, err
+	}
+	s.Args = whole[1:]
 	s.Command = config.Escape(s.Command, false)
 	for i, arg := range s.Args {
 		s.Args[i] = config.Escape(arg, false)
@@ -61,7 +64,7 @@ func (r *addRequest) command(argv []string) (*addition, error) {
 			s.Env[name] = config.Escape(value, false)
 		}
 	}
-	return &addition{server: s, inputs: newInputs(s.Name), cautions: cautions}, err
+	return &addition{server: s, inputs: newInputs(s.Name), cautions: boundToFolder(whole)}, err
 }
 
 // url returns the entry of a url.

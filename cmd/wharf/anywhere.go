@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 )
@@ -66,22 +67,38 @@ func (a *app) fromAnywhere(server host.Server) (before, behind []string, err err
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
 		before = append(before, "-e", name)
 	}
-	return before, append([]string{"--"}, anywhere(server)...), nil
+	argv, err := anywhere(server)
+	return before, append([]string{"--"}, argv...), err
 }
 
 // anywhere returns the command line of a server for use in any folder. It has the whole paths of
 // its program, of the script that the program runs, and of arguments that begin as a path of this
 // folder.
-func anywhere(server host.Server) []string {
+func anywhere(server host.Server) ([]string, error) {
 	argv := append([]string{server.Command}, server.Args...)
 	script := 1 + server.Script()
 	for i, word := range argv {
-		isPath := i == 0 && filepath.Base(word) != word || i > 0 && (i == script || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../"))
-		if path, err := filepath.Abs(word); isPath && isThere(word) && err == nil {
+		if isPath := i == 0 && filepath.Base(word) != word || i > 0 && (i == script || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../")); !isPath {
+			continue
+		}
+		path, err := wholePath(word)
+		if err != nil {
+			return nil, err
+		}
+		if isThere(word) {
 			argv[i] = path
 		}
 	}
-	return argv
+	return argv, nil
+}
+
+// wholePath returns the path of a word of the command line of a server. It has none in a folder that was removed.
+func wholePath(word string) (string, error) {
+	path, err := filepath.Abs(word)
+	if err != nil {
+		return "", exit.Usage(fmt.Errorf("the folder in which %s would be is not there any more: %w", plain.Word(word), err), "go to a folder that is there, or write the whole path")
+	}
+	return path, nil
 }
 
 // lacksAnywhere says what is lost when the words of fromAnywhere stand in a text, and what works
@@ -94,7 +111,9 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 		if names := slices.Sorted(maps.Keys(server.Env)); len(names) > 0 {
 			tell("%s holds no values of variables: it takes %s from the environment that it runs in", what, strings.Join(names, ", "))
 		}
-		said = append(said, boundToFolder(server)...)
+		if argv, err := anywhere(server); err == nil {
+			said = append(said, boundToFolder(argv)...)
+		}
 		for _, place := range server.PlainSecrets() {
 			if name, ok := strings.CutPrefix(place, "args."); ok {
 				tell("the value of %s looks like a secret, and is in %s as it is", plain.Word(name), what)
@@ -112,8 +131,8 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 
 // boundToFolder says which words of a server's command line, as anywhere returns it, are files of this folder all
 // the same.
-func boundToFolder(server host.Server) (said []string) {
-	for _, word := range anywhere(server)[1:] {
+func boundToFolder(argv []string) (said []string) {
+	for _, word := range argv[1:] {
 		if !filepath.IsAbs(word) && isThere(word) {
 			said = append(said, plain.Word(word)+" is looked for in the folder that it is started in; write its whole path, unless that is meant")
 		}
