@@ -29,8 +29,8 @@ start it too. It ends 60 seconds after the last of them has left.
 Where a daemon runs, the commands call, tools, resources, read, prompts, prompt, complete,
 request and task use its servers: they start none, and find what an earlier call has left
 in the server. They start the server themselves where that could make a difference: the
-working folder, a variable or the entry is another, the server asks for an approval, or a
-flag such as --trace, --stderr, --root or --alone is given.
+working folder, a variable or the entry is another, the server of a project is not approved
+yet, or a flag such as --trace, --stderr, --root or --alone is given.
 
 Those commands, bridge and serve use one process of a server, as share in its entry allows,
 if they run in one folder and offer the server the same. Else they have one each: a command
@@ -38,7 +38,7 @@ offers to answer questions on a terminal and not in a script, and a client of br
 offers what it can do. Editors at the socket have a process of their own.
 
 A server whose entry has no dir runs in the working folder of the command or editor that
-uses it. For an editor at the socket that is your home folder, and the servers are those
+uses it, and an approved server of a project in the folder of that. For an editor at the socket that is your home folder, and the servers are those
 of your own configuration, which the daemon follows.`
 
 func newDaemon(a *app) *cobra.Command {

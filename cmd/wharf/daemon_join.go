@@ -69,7 +69,7 @@ func (a *app) joinOf(s *settings, server string) (daemon.Request, error) {
 	}
 	all := a.prints(s, folder)
 	print, err := all.of(server)
-	return daemon.Request{Want: daemon.Join, Server: server, Folder: folder, Print: print}, err
+	return daemon.Request{Want: daemon.Join, Server: server, Folder: folder, Named: s.chosen, Print: print}, err
 }
 
 // loadForDaemon returns the settings as the daemon has them, which reads --config by its whole path: the

@@ -25,12 +25,13 @@ type prints struct {
 // connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error), process: make(map[string]string)}
+	servers := s.wanted() // first: a project says how plugins run
 	fixed, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.audit, s.policies})
 	access, wrong := json.Marshal([]any{s.access, s.narrowed()})
 	err = errors.Join(err, wrong)
 	rest := string(fixed) + string(access)
 	var every, everyFixed strings.Builder
-	for _, server := range s.wanted() {
+	for _, server := range servers {
 		print, wrong := host.Fingerprint(server, folder)
 		if wrong = errors.Join(err, wrong); wrong != nil {
 			p.errs[server.Name] = wrong

@@ -57,8 +57,12 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	if err != nil {
 		return err
 	}
-	if a.flags.config, err = a.configPath(); err != nil || !isThere(a.flags.config) {
-		a.flags.config = ""
+	file, err := a.configPath()
+	if err != nil {
+		return err
+	}
+	if a.flags.config != "" || isThere(file) {
+		a.flags.config = file // for editors, which have the servers of no project
 	}
 	if _, err := a.load(); err != nil {
 		return err
@@ -88,7 +92,7 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	d := &daemonRun{app: a, place: place, log: logFile, since: time.Now()}
 	d.ctx, d.end = context.WithCancelCause(ctx)
 	defer d.end(nil)
-	d.worlds.app, d.worlds.ctx, d.worlds.onClient = a, d.ctx, d.tellClient
+	d.worlds.app, d.worlds.file, d.worlds.ctx, d.worlds.onClient = a, file, d.ctx, d.tellClient
 	d.worlds.running.Go(d.worlds.follow)
 	d.present = daemon.Await(idle, func() { d.end(errUnused) })
 	defer d.present.Stop()

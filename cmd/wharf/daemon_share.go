@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // daemonPause is how long no daemon is started after one that did not start.
@@ -20,6 +21,15 @@ const daemonPause = 5 * time.Second
 // be, also after it has ended. The zero server is all servers as one. joined is false, and the client
 // has not been served, if the daemon has another server than this program would start.
 func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool, err error) {
+	if server.Project != nil {
+		t, err := a.trust()
+		if err != nil {
+			return false, err
+		}
+		if p, err := t.Look(ctx, server); err != nil || p.State != trust.Approved {
+			return false, nil // what starts it says why not
+		}
+	}
 	t, err := a.throughDaemon(server)
 	if err == nil {
 		err = a.ensureDaemon(ctx, t.place)

@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/control"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 const (
@@ -26,9 +27,15 @@ const (
 	taskTime  = 24 * time.Hour   // a server that runs a task is, at most
 )
 
-// world is the servers as programs in one folder see them.
+// viewpoint is where programs see the same servers.
+type viewpoint struct {
+	folder string
+	named  bool // their configuration file was named, so that no project counts
+}
+
+// world is the servers as programs at one viewpoint see them.
 type world struct {
-	folder  string
+	viewpoint
 	gateway *gateway.Gateway
 	prints  prints
 	rules   *liveRules
@@ -38,14 +45,15 @@ type world struct {
 // worlds are the worlds of a daemon.
 type worlds struct {
 	app      *app                              // of the daemon
+	file     string                            // the configuration file of the daemon
 	ctx      context.Context                   // of its run
 	onClient func(c gateway.Client, left bool) // is told of the clients of all
 	present  *daemon.Clients                   // of the daemon
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
-	mu    sync.Mutex        // held while a world is made
-	open  map[string]*world // those of the newest configuration, by folder
-	alive []*world          // those, and the ones of older configurations that had clients lately; the oldest first
+	mu    sync.Mutex           // held while a world is made
+	open  map[viewpoint]*world // those of the newest configuration
+	alive []*world             // those, and the ones of older configurations that had clients lately; the oldest first
 }
 
 // errOther says that a program would start another server than the daemon has.
@@ -58,7 +66,8 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 	if !filepath.IsAbs(r.Folder) {
 		return nil, errors.New("expected the whole path of the working folder")
 	}
-	a := all.app.inFolder(r.Folder)
+	at := viewpoint{r.Folder, r.Named}
+	a := all.at(at)
 	s, err := a.load()
 	if err != nil {
 		return nil, err
@@ -67,65 +76,93 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 	if print, err := now.of(r.Server); err != nil || print != r.Print {
 		return nil, errors.Join(errOther, err)
 	}
+	if err := a.addApprovals(ctx, s, &now); err != nil {
+		return nil, err
+	}
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	for _, w := range all.fitting(r, &now) {
+	for _, w := range all.fitting(at, r.Server, &now) {
 		if w.clients.Enter() {
 			return w, w.rules.amend(s, w.gateway)
 		}
 	}
-	if all.open[r.Folder] == nil && len(all.open) >= maxWorlds {
+	if all.open[at] == nil && len(all.open) >= maxWorlds {
 		return nil, fmt.Errorf("it serves programs in %d folders, which is the most", maxWorlds)
 	}
-	w, err := all.begin(a, s, now, r.Folder)
+	w, err := all.begin(a, s, now, at)
 	if err != nil {
 		return nil, err
 	}
 	if all.open == nil {
-		all.open = make(map[string]*world)
+		all.open = make(map[viewpoint]*world)
 	}
-	all.open[r.Folder], all.alive = w, append(all.alive, w)
+	all.open[at], all.alive = w, append(all.alive, w)
 	w.clients.Enter()
 	return w, nil
 }
 
+// addApprovals adds to the fingerprints of processes what the servers of the project are approved as: what was
+// started before the approval of now is another process.
+func (a *app) addApprovals(ctx context.Context, s *settings, p *prints) error {
+	t, err := a.trust()
+	if err != nil || len(s.project()) == 0 {
+		return err
+	}
+	for _, l := range t.List(ctx, s.project()) {
+		if name := l.Approval.Server; l.Approval.State == trust.Approved {
+			p.process[name] = hashed(p.process[name] + l.Approval.Hash)
+			p.fixed = hashed(p.fixed + p.process[name])
+		}
+	}
+	return nil
+}
+
+// at returns the program as it would be at a viewpoint.
+func (all *worlds) at(s viewpoint) *app {
+	a := all.app.inFolder(s.folder)
+	if a.flags.config = ""; s.named {
+		a.flags.config = all.file
+	}
+	return a
+}
+
 // fitting returns the worlds that a request may enter by the configuration as it is now, the best first: those
 // that run the one server which it wants, and then the newest. The caller holds mu.
-func (all *worlds) fitting(r *daemon.Request, now *prints) (fit []*world) {
+func (all *worlds) fitting(at viewpoint, server string, now *prints) (fit []*world) {
 	for _, w := range all.alive {
-		same := w.folder == r.Folder && r.Server != "" && w.prints.process[r.Server] == now.process[r.Server]
-		if same && w.gateway.Metrics().Connected[r.Server] {
+		same := w.viewpoint == at && server != "" && w.prints.process[server] == now.process[server]
+		if same && w.gateway.Metrics().Connected[server] {
 			fit = append(fit, w)
 		}
 	}
-	if w := all.open[r.Folder]; w != nil && w.prints.fixed == now.fixed {
+	if w := all.open[at]; w != nil && w.prints.fixed == now.fixed {
 		fit = append(fit, w)
 	}
 	return fit
 }
 
 // begin makes a world, which ends when no client has used it for a while. The caller holds mu.
-func (all *worlds) begin(a *app, s *settings, now prints, folder string) (*world, error) {
+func (all *worlds) begin(a *app, s *settings, now prints, at viewpoint) (*world, error) {
 	rules, err := newLiveRules(s)
 	if err != nil {
 		return nil, err
 	}
 	ctx, end := context.WithCancel(all.ctx)
-	w := &world{folder: folder, prints: now, rules: rules}
+	w := &world{viewpoint: at, prints: now, rules: rules}
 	w.clients = daemon.Await(worldIdle, end)
 	ready := make(chan error, 1)
 	config := gateway.Config{Linger: lingering, TaskTime: taskTime, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), folder), config, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, inFolder(s.wanted(), at.folder), config, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()
 			all.mu.Lock()
 			defer all.mu.Unlock()
-			if all.open[folder] == w {
-				delete(all.open, folder)
+			if all.open[at] == w {
+				delete(all.open, at)
 			}
 			all.alive = slices.DeleteFunc(all.alive, func(one *world) bool { return one == w })
 			return nil
@@ -164,7 +201,7 @@ func (all *worlds) follow() {
 	w.run(all.ctx, func() {
 		mistakes := make(map[string][]string) // the folders where each counts
 		for _, one := range all.living() {
-			s, err := all.app.inFolder(one.folder).load()
+			s, err := all.at(one.viewpoint).load()
 			if err == nil {
 				w.follow(s)
 				err = one.rules.amend(s, one.gateway)

@@ -17,9 +17,9 @@ import (
 func TestWorldsAreBounded(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	d := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
-	all := &worlds{app: d, ctx: t.Context(), open: make(map[string]*world)}
+	all := &worlds{app: d, ctx: t.Context(), open: make(map[viewpoint]*world)}
 	for n := range maxWorlds {
-		all.open[fmt.Sprint("/", n)] = &world{}
+		all.open[viewpoint{folder: fmt.Sprint("/", n)}] = &world{}
 	}
 	folder := t.TempDir()
 	a := d.inFolder(folder)

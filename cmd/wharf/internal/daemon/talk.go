@@ -15,6 +15,7 @@ type Request struct {
 	Want   Want   `json:"want"`
 	Server string `json:"server,omitempty"` // for Join and Era; "" is all servers as one
 	Folder string `json:"folder,omitempty"` // the working folder of the program
+	Named  bool   `json:"named,omitempty"`  // its configuration file was named, so that no project counts
 	Print  string `json:"print,omitempty"`  // the fingerprint of the server there
 	InTurn bool   `json:"inTurn,omitempty"` // it may use what an earlier run has left
 }
