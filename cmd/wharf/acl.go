@@ -95,6 +95,7 @@ func (a *app) checkAccess(ctx context.Context, client, target string) error {
 	if !found {
 		return s.unknownServer(call.Server, serversHint)
 	}
+	a.warnUnread(s)
 	rules, err := s.rules()
 	if err != nil {
 		return err

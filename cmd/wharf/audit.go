@@ -99,6 +99,9 @@ func (s *auditShow) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if set.unread != nil {
+		return exit.WithHint(exit.Configuration(fmt.Errorf("no configuration is read: %w", set.unread)), nameConfiguration)
+	}
 	if set.audit == nil {
 		return exit.Usage(errors.New("no audit log is kept"), "write [audit] into your configuration, %s", plain.Line(set.place()))
 	}

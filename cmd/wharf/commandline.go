@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,31 +30,6 @@ func unknownCommand(cmd *cobra.Command, words []string) error {
 		return exit.Usage(err, "did you mean `%s %s`?", cmd.Root().Name(), word)
 	}
 	return exit.Usage(err, "it has %s; see `%s --help`", strings.Join(subcommands(cmd), ", "), path)
-}
-
-func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }
-
-// unknownWord returns the error for a first word that is neither a command nor one of the
-// servers. A later word may be one of them.
-func unknownWord(root *cobra.Command, words []string, servers []string) error {
-	word := words[0]
-	err := noSuchWord(word)
-	command, server := meant(word, append(subcommands(root), "help")), meant(word, servers)
-	hint, about := elsewhere[word], len(words) > 1 && slices.Contains(servers, words[1])
-	if about {
-		hint = strings.ReplaceAll(hint, "SERVER", plain.ShellWord(words[1]))
-	}
-	switch {
-	case hint != "" && (about || len(server) < 3 || nearest.Edits(word, server) > 1) && nearest.Edits(word, command) > 1:
-		return exit.Usage(err, "%s", hint)
-	case hint != "":
-		return exit.Usage(err, "did you mean %q? %s", cmp.Or(command, server), hint)
-	case command != "" && server != "":
-		return exit.Usage(err, "did you mean the command %q, or the server %q?", command, server)
-	case command != "" || server != "":
-		return exit.Usage(err, "did you mean %q?", command+server)
-	}
-	return exit.Usage(err, "`wharf servers` lists the servers, and `wharf --help` the commands")
 }
 
 // isCommand reports whether a word is a command, by whichever of its names, and whether help shows it or not.

@@ -62,8 +62,11 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	if err != nil {
 		findings = append(findings, finding{"configuration", a.flags.config, err.Error()})
 	} else {
-		findings = append(findings, finding{What: "configuration", Value: s.place()},
-			finding{What: "servers", Value: fmt.Sprint(len(s.shown()))})
+		f := finding{What: "configuration", Value: s.place()}
+		if s.unread != nil {
+			f.Problem = s.unread.Error()
+		}
+		findings = append(findings, f, finding{What: "servers", Value: fmt.Sprint(len(s.shown()))})
 	}
 	if err == nil {
 		s.project()

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +25,32 @@ func (a *app) unknownFirst(cmd *cobra.Command, s *settings, args []string) error
 	if hint != "" {
 		return exit.Usage(noSuchWord(args[0]), "%s", hint)
 	}
-	return unknownWord(cmd, args, s.names())
+	return unknownWord(cmd, args, s)
+}
+
+func noSuchWord(word string) error { return fmt.Errorf("there is no command and no server %q", word) }
+
+// unknownWord returns the error for a first word that is neither a command nor one of the
+// servers. A later word may be one of them.
+func unknownWord(root *cobra.Command, words []string, s *settings) error {
+	word, servers := words[0], s.names()
+	err := noSuchWord(word)
+	command, server := meant(word, append(subcommands(root), "help")), meant(word, servers)
+	hint, about := elsewhere[word], len(words) > 1 && slices.Contains(servers, words[1])
+	if about {
+		hint = strings.ReplaceAll(hint, "SERVER", plain.ShellWord(words[1]))
+	}
+	switch {
+	case hint != "" && (about || len(server) < 3 || nearest.Edits(word, server) > 1) && nearest.Edits(word, command) > 1:
+		return exit.Usage(err, "%s", hint)
+	case hint != "":
+		return exit.Usage(err, "did you mean %q? %s", cmp.Or(command, server), hint)
+	case command != "" && server != "":
+		return exit.Usage(err, "did you mean the command %q, or the server %q?", command, server)
+	case command != "" || server != "":
+		return exit.Usage(err, "did you mean %q?", command+server)
+	}
+	return s.notFound(err, "`wharf servers` lists the servers, and `wharf --help` the commands")
 }
 
 // runHelp prints the help of the command that the words name.

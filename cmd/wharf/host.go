@@ -59,6 +59,7 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	if err != nil {
 		return nil, err
 	}
+	a.warnUnread(configured)
 	c.Files = configured.plugins
 	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
 	c.Client.Caller.Kind = policy.Command

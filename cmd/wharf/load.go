@@ -61,6 +61,14 @@ func (a *app) warnOf(s *settings) {
 	}
 }
 
+// warnUnread warns that a command goes on without the user's own file. Its rules would hold for servers of
+// a project, and for those that are given on the spot.
+func (a *app) warnUnread(s *settings) {
+	if s.unread != nil {
+		a.Warn("no configuration is read, so that none of its rules holds and no call is kept: %v; %s", s.unread, nameConfiguration)
+	}
+}
+
 // noteOf reports harmless parts of the configuration that mean nothing here.
 func (a *app) noteOf(s *settings) {
 	if a.Quiet {

@@ -24,7 +24,7 @@ func (a *app) ownPath() (string, error) {
 	}
 	path, err := config.UserPath()
 	if err != nil {
-		return "", exit.Usage(err, "name a file with --config")
+		return "", exit.WithHint(exit.Configuration(err), nameConfiguration)
 	}
 	return path, nil
 }

@@ -69,6 +69,7 @@ func (a *app) runServers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	a.warnUnread(s)
 	a.warnOf(s)
 	a.noteOf(s)
 	if !a.forPeople() {

@@ -25,6 +25,7 @@ import (
 type settings struct {
 	path       string                   // the file they come from; "" = it does not exist
 	chosen     bool                     // the file was named: no other is read
+	unread     error                    // why it is not known where the user's own file is; nil if it is
 	servers    []host.Server            // the user's own
 	demo       bool                     // the last of them is the demo, which stands in no file
 	plugins    map[string]config.Plugin // of the file, and those that are installed
@@ -53,7 +54,7 @@ func settingsOf(path string) (*settings, error) {
 	if !chosen {
 		own, err := config.UserPath()
 		if err != nil {
-			return &settings{}, nil // no home, no file
+			return &settings{unread: err}, nil
 		}
 		path = own
 	}
@@ -193,14 +194,14 @@ func (s *settings) wanted() []host.Server {
 	return slices.DeleteFunc(s.shown(), func(server host.Server) bool { return server.Disabled })
 }
 
-// place names the file that the servers come from, or would come from.
+// place names the file that the servers come from, or would come from. It is "none" if unread says why.
 func (s *settings) place() string {
 	if s.path != "" {
 		return s.path
 	}
 	own, err := config.UserPath()
 	if err != nil {
-		return "none: " + err.Error()
+		return "none"
 	}
 	return own + " (not there)"
 }
@@ -265,6 +266,9 @@ func (s *settings) files() []string {
 	return paths
 }
 
+// nameConfiguration is the hint where it is not known where the user's own file is.
+const nameConfiguration = "name a file with --config, or set the variable to a whole path"
+
 // serversHint is the hint of an unknown name.
 const serversHint = "`wharf servers` lists the servers"
 
@@ -292,6 +296,15 @@ func (s *settings) unknownServer(name, hint string) error {
 	}
 	if strings.ContainsAny(name, ":/") {
 		return exit.Usage(err, "an address begins with http:// or https://; `wharf servers` lists the names")
+	}
+	return s.notFound(err, hint)
+}
+
+// notFound is the error for a name that nothing has, with a hint. If it is not known where the user's own file
+// is, that is the reason, and its hint counts.
+func (s *settings) notFound(err error, hint string) error {
+	if s.unread != nil {
+		return exit.WithHint(exit.Configuration(fmt.Errorf("%w, as no configuration is read: %w", err, s.unread)), nameConfiguration)
 	}
 	return exit.Usage(err, "%s", hint)
 }
