@@ -14,7 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
-	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
@@ -93,32 +92,6 @@ func newImport(a *app) *cobra.Command {
 	return cmd
 }
 
-// States of a server that may be copied.
-const (
-	importNew   = "new"
-	importSame  = "already there"                  // an entry of your own says the same, or forbids more
-	importLoose = "already there, and allows more" // an entry of your own allows what a client forbids
-	importTaken = "name is taken"                  // by another entry of your own
-	importTwice = "same as another one"            // of a client before this; that one forbids what this one does too
-)
-
-// importItem is a server of another client.
-type importItem struct {
-	Name   string `json:"name"`
-	Client string `json:"client"`
-	File   string `json:"file"`
-	State  string `json:"state"`
-	Target string `json:"target"`
-
-	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", "… from your own", "… from the vault"
-	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
-	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
-	Problem  string   `json:"problem,omitempty"`  // of what was added: why it is not ready
-
-	server host.Server
-	stale  []string // secrets of the vault, for which the client has another value
-}
-
 // importList is what --list prints as JSON.
 type importList struct {
 	Servers []importItem `json:"servers"`
@@ -180,87 +153,6 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		}
 	}
 	return items, found, nil
-}
-
-// itemOf compares a server with those found before it. If another server has its name and is
-// not the same, the name of its client becomes part of its own. If another one is the same,
-// the entry of that one also forbids what this one forbids, and has the times that only this one has.
-func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
-	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: s.Target(), server: s}
-	for i := range before {
-		other := &before[i]
-		if !strings.EqualFold(cmp.Or(name, other.server.Name), item.Name) {
-			continue
-		}
-		keys := differences(s, other.server)
-		if len(keys) == 0 {
-			item.State, item.Differs = importTwice, ""
-			restrict(&other.server, s)
-			if times := complete(&other.server, s); len(times) > 0 {
-				item.Differs = fmt.Sprintf("in %s from that of %s", strings.Join(times, ", "), other.Client)
-			}
-			return item
-		}
-		item.Differs = cmp.Or(item.Differs, fmt.Sprintf("in %s from that of %s", strings.Join(keys, ", "), other.Client))
-	}
-	for slices.ContainsFunc(before, func(other importItem) bool { return strings.EqualFold(other.Name, item.Name) }) {
-		item.Name += "-" + f.ID
-	}
-	return item
-}
-
-// compare sets the state of an item. It compares the item with the user's own entry of the same
-// name, if there is one. An item that was given a second name may be the user's entry of its first
-// name, unless an item before it is that entry.
-func (i *importItem) compare(own []host.Server, before []importItem, first string) {
-	for _, mine := range own {
-		adopted, _ := asEntry(i.server, mine)
-		keys := differences(adopted, mine)
-		named := strings.EqualFold(mine.Name, i.Name)
-		if !named && len(keys) == 0 && strings.EqualFold(mine.Name, first) {
-			named = !slices.ContainsFunc(before, func(other importItem) bool {
-				return strings.EqualFold(other.Name, first) && (other.State == importSame || other.State == importLoose)
-			})
-		}
-		switch {
-		case !named:
-			continue
-		case len(keys) > 0:
-			i.State, i.Differs = importTaken, "in "+strings.Join(keys, ", ")+" from your own"
-		case forbidsAll(mine, i.server):
-			i.State, i.Name, i.Differs = importSame, mine.Name, ""
-		default:
-			i.State, i.Name, i.Differs = importLoose, mine.Name, ""
-		}
-	}
-}
-
-// compareSecrets notes where a server that was copied before has another value now for a secret that
-// went to the vault then.
-func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []importItem) error {
-	for i := range items {
-		item := &items[i]
-		if item.State != importSame && item.State != importLoose {
-			continue
-		}
-		mine, _ := among(own, item.Name)
-		_, values := asEntry(item.server, mine)
-		for _, name := range sortedNames(values) {
-			v, err := a.openVault()
-			if err != nil {
-				return err
-			}
-			text, found, err := v.LoadSecret(ctx, name)
-			if err != nil {
-				return err
-			}
-			if found && text != values[name] {
-				item.stale = append(item.stale, name)
-				item.Differs = "in the value of ${secret:" + strings.Join(item.stale, "}, ${secret:") + "} from the vault"
-			}
-		}
-	}
-	return nil
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.
@@ -353,9 +245,11 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 	}
 }
 
-// runImport shows the entries that are new, and writes them if the user agrees.
+// runImport shows the entries that are new, and writes them if the user agrees. Its error may be of others
+// that could not be copied.
 func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importItem, yes bool) (err error) {
 	a.warnOfKept(own, items)
+	held := refused(items)
 	text := own.Text
 	var added []importItem
 	var above strings.Builder
@@ -398,8 +292,10 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		added = append(added, item)
 	}
 	if len(added) == 0 {
-		fmt.Fprint(a.Err, a.Own("There is nothing new to copy. `wharf import --list` shows what was found."))
-		return a.printImported(own, added)
+		if held == nil {
+			fmt.Fprint(a.Err, a.Own("There is nothing new to copy. `wharf import --list` shows what was found."))
+		}
+		return errors.Join(a.printImported(own, added), held)
 	}
 	for _, name := range sortedNames(secrets) {
 		above.WriteString(a.Own("! the value of ${secret:%s} goes from the file into the vault", name))
@@ -408,7 +304,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err = a.agreeTo(ctx, above.String(), "Add what is shown? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	undo, err := a.storeSecrets(ctx, secrets, "`wharf auth secret --forget %s` forgets the secret, where no other server means it")
+	undo, err := a.storeSecrets(ctx, secrets, forgetsSecret)
 	if err != nil {
 		return err
 	}
@@ -419,7 +315,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		undo()
 		return err
 	}
-	return a.printImported(own, added)
+	return errors.Join(a.printImported(own, added), held)
 }
 
 func (a *app) printImported(own *tomledit.File, added []importItem) error {

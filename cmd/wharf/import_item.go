@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
+)
+
+// States of a server that may be copied.
+const (
+	importNew   = "new"
+	importSame  = "already there"                  // an entry of your own says the same, or forbids more
+	importLoose = "already there, and allows more" // an entry of your own allows what a client forbids
+	importTaken = "name is taken"                  // by another entry of your own
+	importHeld  = "name of a secret is taken"      // the vault has another one of that name
+	importTwice = "same as another one"            // of a client before this; that one forbids what this one does too
+)
+
+// importItem is a server of another client.
+type importItem struct {
+	Name   string `json:"name"`
+	Client string `json:"client"`
+	File   string `json:"file"`
+	State  string `json:"state"`
+	Target string `json:"target"`
+
+	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", "… from your own", "… from the vault"
+	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
+	Needs    []string `json:"needs,omitempty"`    // of what was added: variables of the environment that are not set
+	Problem  string   `json:"problem,omitempty"`  // of what was added: why it is not ready
+
+	server host.Server
+	stale  []string // secrets of the vault, for which the client has another value, or which are not the server's
+}
+
+// itemOf compares a server with those found before it. If another server has its name and is
+// not the same, the name of its client becomes part of its own. If another one is the same,
+// the entry of that one also forbids what this one forbids, and has the times that only this one has.
+func itemOf(before []importItem, f config.Found, s host.Server, name string) importItem {
+	item := importItem{Name: cmp.Or(name, s.Name), Client: f.ID, File: f.Path, State: importNew, Target: s.Target(), server: s}
+	for i := range before {
+		other := &before[i]
+		if !strings.EqualFold(cmp.Or(name, other.server.Name), item.Name) {
+			continue
+		}
+		keys := differences(s, other.server)
+		if len(keys) == 0 {
+			item.State, item.Differs = importTwice, ""
+			restrict(&other.server, s)
+			if times := complete(&other.server, s); len(times) > 0 {
+				item.Differs = fmt.Sprintf("in %s from that of %s", strings.Join(times, ", "), other.Client)
+			}
+			return item
+		}
+		item.Differs = cmp.Or(item.Differs, fmt.Sprintf("in %s from that of %s", strings.Join(keys, ", "), other.Client))
+	}
+	for slices.ContainsFunc(before, func(other importItem) bool { return strings.EqualFold(other.Name, item.Name) }) {
+		item.Name += "-" + f.ID
+	}
+	return item
+}
+
+// compare sets the state of an item. It compares the item with the user's own entry of the same
+// name, if there is one. An item that was given a second name may be the user's entry of its first
+// name, unless an item before it is that entry.
+func (i *importItem) compare(own []host.Server, before []importItem, first string) {
+	for _, mine := range own {
+		adopted, _ := asEntry(i.server, mine)
+		keys := differences(adopted, mine)
+		named := strings.EqualFold(mine.Name, i.Name)
+		if !named && len(keys) == 0 && strings.EqualFold(mine.Name, first) {
+			named = !slices.ContainsFunc(before, func(other importItem) bool {
+				return strings.EqualFold(other.Name, first) && (other.State == importSame || other.State == importLoose)
+			})
+		}
+		switch {
+		case !named:
+			continue
+		case len(keys) > 0:
+			i.State, i.Differs = importTaken, "in "+strings.Join(keys, ", ")+" from your own"
+		case forbidsAll(mine, i.server):
+			i.State, i.Name, i.Differs = importSame, mine.Name, ""
+		default:
+			i.State, i.Name, i.Differs = importLoose, mine.Name, ""
+		}
+	}
+}
+
+// compareSecrets notes where a server that was copied before has another value now for a secret that
+// went to the vault then, and where one that is new would have a secret under a name that is taken.
+func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []importItem) error {
+	for i := range items {
+		item := &items[i]
+		values := make(map[string]string)
+		switch item.State {
+		case importSame, importLoose:
+			mine, _ := among(own, item.Name)
+			_, values = asEntry(item.server, mine)
+		case importNew:
+			s := item.server
+			s.Name = item.Name
+			s.Adopt(values, make(map[string]string))
+		}
+		for _, name := range sortedNames(values) {
+			v, err := a.openVault()
+			if err != nil {
+				return err
+			}
+			text, found, err := v.LoadSecret(ctx, name)
+			if err != nil {
+				return err
+			}
+			if found && text != values[name] {
+				item.stale = append(item.stale, name)
+				item.Differs = "in the value of ${secret:" + strings.Join(item.stale, "}, ${secret:") + "} from the vault"
+			}
+		}
+		if item.State == importNew && len(item.stale) > 0 {
+			item.State = importHeld
+		}
+	}
+	return nil
+}
+
+// refused returns the error for the items that are not copied because of their secrets, or nil.
+func refused(items []importItem) (err error) {
+	for _, item := range items {
+		if item.State == importHeld {
+			err = errors.Join(err, exit.Usage(fmt.Errorf("%s of %s is not copied: there is another secret %s in the vault", plain.Line(item.Name), item.Client, item.stale[0]),
+				"`wharf import %s --server %s --name NAME` gives it another name; "+forgetsSecret, item.Client, plain.Word(item.server.Name), item.stale[0]))
+		}
+	}
+	return err
+}
+
+// forgetsSecret is the hint at a secret whose name is taken.
+const forgetsSecret = "`wharf auth secret --forget %s` forgets the secret, where no other server means it"
