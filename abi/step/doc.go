@@ -68,7 +68,8 @@
 //
 // A flow begins with a start event, whose reason is one of
 //
-//	initial     the first request, or a process about to be started; nothing is wrong yet
+//	initial     the first request, a process about to be started, or other settings than those of
+//	            what a server has refused; nothing is wrong yet
 //	expired     the credentials have expired, or will within the minute
 //	challenged  the server answered 401; the challenge is there
 //	upscope     the server answered 403 with insufficient_scope; the challenge is there

@@ -1,9 +1,12 @@
 package auth
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,11 +46,24 @@ type challenge struct {
 // current is the result of the last flow. It is replaced, and never changed.
 type current struct {
 	result
-	pairs []abi.Pair
-	from  string // the reason for the flow; "" if there was none
-	born  time.Time
-	renew time.Time // zero if it does not expire
+	pairs    []abi.Pair
+	from     string  // the reason for the flow; "" if there was none
+	settings printOf // that the flow was given
+	born     time.Time
+	renew    time.Time // zero if it does not expire
 }
+
+// is reports whether a flow has given the same as the one before it.
+func (h *current) is(o *result) bool {
+	var pairs []abi.Pair
+	if o.credentials != nil {
+		pairs = o.credentials.pairs()
+	}
+	return slices.Equal(h.pairs, pairs) && bytes.Equal(h.state, o.state)
+}
+
+// printOf is a hash of settings, which may hold secrets. It is zero before any were read.
+type printOf [sha256.Size]byte
 
 // lasts reports whether the credentials expire and have not expired yet.
 func (h *current) lasts() bool {
@@ -57,13 +73,16 @@ func (h *current) lasts() bool {
 // run is the flow that an account is running. Several callers may wait for its result, and each may
 // stop waiting: the flow goes on to its end.
 type run struct {
-	reason  string
-	person  context.Context // nil if the flow asks no person
-	refused bool            // the server refuses the saved result of the last sign-in
-	said    string          // what the server wrote when it refused a request
-	quit    func()          // stops waiting for the person
-	waiting int             // how many logins wait for it; guarded by the mutex of the account
-	done    chan struct{}
+	reason   string
+	from     string          // the reason that gave the result, see [Account.runFlow]
+	settings printOf         // that it was given
+	before   *current        // the result until then
+	person   context.Context // nil if the flow asks no person
+	refused  bool            // the server refuses the saved result of the last sign-in
+	said     string          // what the server wrote when it refused a request
+	quit     func()          // stops waiting for the person
+	waiting  int             // how many logins wait for it; guarded by the mutex of the account
+	done     chan struct{}
 
 	// Once done:
 	given *current

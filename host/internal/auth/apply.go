@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -47,9 +48,11 @@ func (a *Account) AppliesAtOnce() bool {
 func (a *Account) Nonce(nonce string) { a.nonces.note(a.origin, nonce) }
 
 // Material returns what signs in to a server over a transport other than HTTP. If that requires a
-// flow, Material runs it first. It is called for each start of the server. If the flow gives no
-// material, the error is an *Error: the person has to sign in first.
+// flow, Material runs it first. It is called for each start of the server, which gets what the settings
+// give then: another program may have replaced a token. If the flow gives no material, the error is an
+// *Error: the person has to sign in first.
 func (a *Account) Material(ctx context.Context) (*Material, error) {
+	a.dropOutdated(ctx)
 	h, err := a.obtain(ctx)
 	if err != nil {
 		return nil, err
@@ -65,6 +68,26 @@ func (a *Account) Material(ctx context.Context) (*Material, error) {
 		e.Hint = "name another provider in the auth of " + a.config.Server.Name
 	}
 	return nil, e
+}
+
+// dropOutdated drops the result of other settings than there are now, so that the next flow begins as the
+// first did.
+func (a *Account) dropOutdated(ctx context.Context) {
+	a.mu.Lock()
+	h, p := a.current, a.provider
+	a.mu.Unlock()
+	if h == nil || p == nil || h.settings == (printOf{}) {
+		return
+	}
+	now, err := a.config.settings(ctx, p.Manifest().Settings)
+	if ctx.Err() != nil || err == nil && sha256.Sum256(now) == h.settings {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.current == h {
+		a.current = nil
+	}
 }
 
 // obtain returns the present result, after it has run or awaited a flow if one is needed.

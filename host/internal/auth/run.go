@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,7 @@ import (
 // are asked; otherwise it is nil. The caller holds a.mu, and no other flow is running.
 func (a *Account) begin(reason string, c *challenge, asking context.Context) *run {
 	interactive := asking != nil
-	f := &run{reason: reason, refused: a.savedRefused(), quit: func() {}, done: make(chan struct{})}
+	f := &run{reason: reason, from: reason, before: a.current, refused: a.savedRefused(), quit: func() {}, done: make(chan struct{})}
 	if interactive {
 		late := fmt.Errorf("the person did not answer within %v: %w", personTime, context.DeadlineExceeded)
 		f.person, f.quit = context.WithTimeoutCause(context.WithoutCancel(asking), personTime, late)
@@ -41,6 +42,10 @@ func (a *Account) begin(reason string, c *challenge, asking context.Context) *ru
 }
 
 // runFlow runs the flow. The flow goes on when the requests or logins that wait for it leave.
+//
+// If a server refuses what was made of other settings than there are now, such as a token that was replaced
+// in its file since, the flow begins as if there had been none: the new token is no refused one. Only if
+// that gives the same again does the provider learn of the refusal.
 func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 	ctx := context.Background()
 	p, err := a.load(ctx)
@@ -50,9 +55,21 @@ func (a *Account) runFlow(f *run, start *step.Start) (*result, error) {
 	if start.Settings, err = a.config.settings(ctx, p.Manifest().Settings); err != nil {
 		return nil, &Error{Provider: a.config.Name, Class: step.FailConfig, Message: "settings", Err: err}
 	}
-	return (&flow{
-		config: &a.config, provider: p, start: start, trial: a.trial, refused: f.refused, said: f.said, nonces: &a.nonces, person: f.person,
-	}).run(ctx)
+	f.settings = sha256.Sum256(start.Settings)
+	flowOf := func(start *step.Start) *flow {
+		return &flow{
+			config: &a.config, provider: p, start: start, trial: a.trial, refused: f.refused, said: f.said, nonces: &a.nonces, person: f.person,
+		}
+	}
+	if h := f.before; start.Challenge != nil && !start.Interactive && h != nil && h.settings != f.settings && h.settings != (printOf{}) {
+		anew := *start
+		anew.Reason, anew.Challenge = step.ReasonInitial, nil
+		if o, err := flowOf(&anew).run(ctx); err == nil && !h.is(o) {
+			f.from = step.ReasonInitial
+			return o, nil
+		}
+	}
+	return flowOf(start).run(ctx)
 }
 
 // Credentials are renewed about a minute before they expire, at a random moment, so that
@@ -86,7 +103,7 @@ func (a *Account) finish(f *run, o *result, err error) {
 		a.current, a.unanswered, a.stepUps = nil, nil, 0
 		return
 	}
-	h := &current{result: *o, from: f.reason, born: time.Now()}
+	h := &current{result: *o, from: f.from, settings: f.settings, born: time.Now()}
 	if c := o.credentials; c != nil {
 		h.pairs = c.pairs()
 		if !c.expires.IsZero() {
