@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/host/catalogue"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/manager"
 	"github.com/wharf-mcp/wharf/host/internal/session"
@@ -47,7 +48,11 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 		return nil, err
 	}
 	before, _ := after.(*session.Conn)
-	c, err := s.host.dialer.Connect(ctx, s.inner, entry, before, &s.starting)
+	var reread connect.Reread
+	if len(configured.Secrets()) > 0 {
+		reread = func(ctx context.Context) (Server, error) { return s.host.admit(ctx, *configured) }
+	}
+	c, err := s.host.dialer.Connect(ctx, s.inner, entry, reread, before, &s.starting)
 	if err != nil {
 		return nil, explain(entry.Name, err)
 	}

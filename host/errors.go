@@ -226,7 +226,11 @@ func denied(server string, err error) (hint string, kind error) {
 	case errors.As(err, &refusal) && refusal.Basic():
 		return "it wants Basic, a name and a password: write auth, or headers with Authorization, in the entry of " + server, ErrAuthRequired
 	case errors.As(err, &refusal) && len(refusal.Keys) > 0:
-		hint = fmt.Sprintf("the server refuses what the headers of %s give for %s; if it wants a sign-in in its place: wharf login %[1]s", server, strings.Join(refusal.Keys, ", "))
+		read := ""
+		if refusal.Reread {
+			read = ", which was read just now: put a valid one where its entry leads"
+		}
+		hint = fmt.Sprintf("the server refuses what the headers of %s give for %s%s; if it wants a sign-in in its place: wharf login %[1]s", server, strings.Join(refusal.Keys, ", "), read)
 		if refusal.HTTP == 403 {
 			return hint, ErrDenied
 		}
@@ -254,6 +258,8 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 	case r.HTTP == 401 && r.Err == nil && r.Signed:
 		return "the server does not take the credentials that it was sent: look at auth in the entry of " + server +
 			", or sign in anew with: wharf login " + server, ErrLogin
+	case r.HTTP == 401 && r.Err == nil && r.Configured && r.Reread:
+		return "the server does not take the Authorization in the headers of " + server + ", which was read just now: put a valid one where its entry leads", ErrAuthRequired
 	case r.HTTP == 401 && r.Err == nil && r.Configured:
 		return "the server does not take the Authorization in the headers of " + server + ": look at its entry", ErrAuthRequired
 	}

@@ -46,6 +46,7 @@ func TestExplain(t *testing.T) {
 		{&httpclient.Refusal{HTTP: 401, Signed: true}, ErrLogin, "does not take the credentials"},
 		{&httpclient.Refusal{HTTP: 401, Signed: true, Challenges: []string{"Basic"}}, ErrLogin, "does not take the credentials"},
 		{&httpclient.Refusal{HTTP: 401, Keys: []string{"X-Key"}, Err: &auth.Error{Class: step.FailLogin}}, ErrAuthRequired, "the server refuses what the headers of my server give for X-Key; "},
+		{&httpclient.Refusal{HTTP: 401, Keys: []string{"X-Key"}, Reread: true}, ErrAuthRequired, "give for X-Key, which was read just now: put a valid one where its entry leads; "},
 		{&httpclient.Refusal{HTTP: 403, Keys: []string{"X-Key"}}, ErrDenied, "the server refuses what the headers of my server give for X-Key; "},
 		{&httpclient.Refusal{HTTP: 401, Configured: true, Challenges: []string{"Basic"}}, ErrAuthRequired, "does not take the Authorization"},
 		{&httpclient.Refusal{HTTP: 403, Body: "<html>"}, ErrDenied, "no way to sign in"},

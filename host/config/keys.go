@@ -24,10 +24,10 @@ func Tables() []Table {
 		{Name: "(the file)", Meaning: "A file has nothing but these.", Keys: rootKeys},
 		{Name: "[reconnect]", Meaning: "When a server is tried again that could not be reached, or whose connection was lost.", Keys: reconnectKeys},
 		{Name: "[servers.NAME]", Meaning: "A server, and the grant of what its transport may reach: its command, url or address, and nothing else. " +
-			"In its texts `${NAME}` or `${env:NAME}` is the variable NAME, `${NAME:-text}` has a default, `${?NAME}` leaves a variable or a header out where NAME is not set, `${secret:NAME}` is a secret of `wharf auth secret`, and `${file:PATH}` is what is in a file; `$$` is one dollar sign, so `pa$$$$word` is the password pa$$word; before anything but `{` and `$` a single one does too. A relative path counts from the folder of the configuration.", Keys: serverKeys},
+			"In its texts `${NAME}` or `${env:NAME}` is the variable NAME, `${NAME:-text}` has a default, `${?NAME}` leaves a variable or a header out where NAME is not set, `${secret:NAME}` is a secret of `wharf auth secret`, and `${file:PATH}` is what is in a file, both read anew for each connection and when a server refuses a header; `$$` is one dollar sign, so `pa$$$$word` is the password pa$$word; before anything but `{` and `$` a single one does too. A relative path counts from the folder of the configuration.", Keys: serverKeys},
 		{Name: "servers.NAME.tls", Meaning: "How a server over TLS is known, and what it is shown. Files hold PEM.", Keys: tlsKeys},
 		{Name: "servers.NAME.auth", Meaning: "How a server is signed in to. A text is the name of the provider. " +
-			"All other keys are settings of the provider; each may be `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ secret = \"NAME\" }`. " +
+			"All other keys are settings of the provider; each may be `{ env = \"NAME\" }`, `{ file = \"PATH\" }` or `{ secret = \"NAME\" }`, which are read anew when the server refuses what they gave. " +
 			"With `oauth`, entries with the same `url` have one sign-in together if they sign in in the same way. Each has its own where one of these differs: " +
 			"`account`, `client_id`, `client_metadata_url`, `grant`, `scopes`, `resource`, `authorization_server`, `metadata_url`, `authorize_params`, `dpop`, `idp_token_endpoint`, `idp_client_id`, or whom `jwt` or `id_token` is about. " +
 			"`account` is a name of your choice, for two accounts at one server. " +

@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/abi"
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability"
+	"github.com/wharf-mcp/wharf/host/internal/capability/httpclient"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/capability/stream"
 	"github.com/wharf-mcp/wharf/host/internal/guest"
@@ -74,6 +75,31 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 	}
 	d.secrets.entry(s)
 	return &attempt{dialer: d, server: s, via: via, transport: t, grants: gs, account: account}, nil
+}
+
+// Reread returns a server entry with its secrets as they are now.
+type Reread func(context.Context) (config.Server, error)
+
+// reread has the headers read anew when the server refuses them. It is nil if they cannot change.
+func (a *attempt) reread(entry Reread) {
+	for _, g := range a.grants {
+		o, ok := g.To.(*httpclient.Origin)
+		if !ok || entry == nil || len(a.server.Headers) == 0 {
+			continue
+		}
+		o.Reread = func(ctx context.Context) ([]abi.Pair, error) {
+			s, err := entry(ctx)
+			if err != nil {
+				return nil, err
+			}
+			now, err := origin(s)
+			if err != nil {
+				return nil, err
+			}
+			a.dialer.secrets.entry(s)
+			return now.Headers, nil
+		}
+	}
 }
 
 // dial starts a guest with a table of capabilities and a peer of its own. The connection may be

@@ -20,13 +20,14 @@ const (
 
 // Connect connects a session over one of the transports that its entry allows. after is as for
 // [session.Session.Connect]. starting holds the connection while it is made. Plugin, grants and
-// sign-in of the entry are read anew each time.
-func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, after *session.Conn, starting *Starting) (*session.Conn, error) {
+// sign-in of the entry are read anew each time. reread returns the entry with the secrets of its values as they are now,
+// for a server that refuses the headers; it is nil if there are none.
+func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, reread Reread, after *session.Conn, starting *Starting) (*session.Conn, error) {
 	began := time.Now()
 	var errs []error
 	for _, via := range d.Routes(entry) {
 		spent := time.Since(began) - d.config.Modules.LoadTime(began)
-		c, err := d.connect(ctx, s, entry, via, after, spent, starting)
+		c, err := d.connect(ctx, s, entry, reread, via, after, spent, starting)
 		if err == nil {
 			d.mu.Lock()
 			defer d.mu.Unlock()
@@ -57,8 +58,11 @@ func (d *Dialer) forget(url string) {
 
 // connect connects a session over one transport. spent is how much of the time for the start has gone
 // to another transport before.
-func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.Server, via string, after *session.Conn, spent time.Duration, starting *Starting) (*session.Conn, error) {
+func (d *Dialer) connect(ctx context.Context, s *session.Session, entry config.Server, reread Reread, via string, after *session.Conn, spent time.Duration, starting *Starting) (*session.Conn, error) {
 	a, err := d.attempt(ctx, entry, via)
+	if err == nil {
+		a.reread(reread)
+	}
 	if err != nil {
 		return nil, err
 	}

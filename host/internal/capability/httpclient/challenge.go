@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/redact"
 )
 
-// challenge passes a 401 or 403 to the credentials. If it returns nil, the caller sends the
-// request again.
+// challenge answers a 401 or 403 with the configured headers, if they are others by now, or else passes it to the
+// credentials. If it returns nil, the caller sends the request again.
 func (c *transaction) challenge(ctx context.Context, resp *http.Response) error {
 	c.await(forBody)
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxHeld))
@@ -22,10 +23,22 @@ func (c *transaction) challenge(ctx context.Context, resp *http.Response) error 
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !c.signed || c.challenges > maxChallenges {
-		return c.refusal(resp, body)
-	}
 	refusal := c.refusal(resp, body)
+	if c.challenges > maxChallenges {
+		return refusal
+	}
+	if c.client.origin.Reread != nil {
+		renewed, err := c.reread(ctx)
+		if renewed {
+			return nil
+		}
+		if refusal.Reread = err == nil; resp.StatusCode == http.StatusUnauthorized {
+			refusal.Err = err
+		}
+	}
+	if !c.signed {
+		return refusal
+	}
 	retry, err := c.client.origin.Credentials.Challenge(ctx, &Challenge{
 		Method: c.method, URL: resp.Request.URL.String(), Status: resp.StatusCode, Number: c.challenges,
 		Authenticate: resp.Header["Www-Authenticate"], AuthServer: resp.Header.Get("Mcp-Auth-Server"),
@@ -34,8 +47,37 @@ func (c *transaction) challenge(ctx context.Context, resp *http.Response) error 
 	if retry && err == nil {
 		return nil
 	}
-	refusal.Err = err
+	if err != nil {
+		refusal.Err = err
+	}
 	return refusal
+}
+
+// reread takes the configured headers as they are now, and reports whether they are others than those that the request
+// was sent with. Another request may have read them meanwhile.
+func (c *transaction) reread(ctx context.Context) (renewed bool, err error) {
+	client := c.client
+	if client.headers.Load() == c.own {
+		pairs, err := client.origin.Reread(ctx)
+		if err != nil {
+			return false, err
+		}
+		now, err := configuredHeaders(pairs)
+		if err != nil {
+			return false, err
+		}
+		now.Del("Host") // says where the request goes, and stays
+		if maps.EqualFunc(now, *c.own, slices.Equal) {
+			return false, nil
+		}
+		client.headers.CompareAndSwap(c.own, &now)
+	}
+	c.header = maps.Clone(c.header)
+	for name := range *c.own {
+		delete(c.header, name)
+	}
+	c.whole = false
+	return true, nil
 }
 
 // noteNonce passes the nonce of an answer that is no challenge to the credentials.

@@ -30,12 +30,12 @@ type client struct {
 	prepared  atomic.Bool // prepare has run
 	err       error       // why the origin cannot be used; set by once, like the fields below
 	transport *http.Transport
-	headers   http.Header // of every request
-	host      string      // the Host that the user has configured, or empty
+	host      string // the Host that the user has configured, or empty
 
 	configured map[string]bool // the headers that the user has configured
 
-	last atomic.Pointer[wholeHeader] // of the last request that is no upgrade
+	headers atomic.Pointer[http.Header] // of every request; what it points to does not change
+	last    atomic.Pointer[wholeHeader] // of the last request that is no upgrade
 }
 
 func newClient(o *Origin, limits *capability.Limits) *client {
@@ -64,7 +64,8 @@ func (c *client) build() error {
 	}
 	c.host = own.Get("Host")
 	own.Del("Host")
-	c.headers, c.configured = own, map[string]bool{}
+	c.headers.Store(&own)
+	c.configured = map[string]bool{}
 	for _, p := range c.origin.Headers {
 		c.configured[textproto.CanonicalMIMEHeaderKey(p.Key)] = true
 	}

@@ -110,6 +110,7 @@ type Refusal struct {
 	AuthServer string   // its Mcp-Auth-Server field, treated likewise
 	Signed     bool     // the credentials had signed the request
 	Configured bool     // the request had an Authorization of the server's entry
+	Reread     bool     // the headers of the entry were read anew, and are the same
 	Keys       []string // headers of the entry that hold keys, if the server names no sign-in
 	Err        error    // the error of the credentials; may be nil
 }

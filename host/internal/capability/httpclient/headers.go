@@ -61,9 +61,11 @@ func requestHeaders(pairs []abi.Pair, upgrade bool, more int) (http.Header, abi.
 	return header, abi.OK, nil
 }
 
-// wholeHeader is the header of a request, with the pairs of the guest that it was made from.
+// wholeHeader is the header of a request, with the pairs of the guest and the headers of the client that it was made
+// from.
 type wholeHeader struct {
 	pairs  []abi.Pair
+	own    *http.Header
 	header http.Header
 }
 

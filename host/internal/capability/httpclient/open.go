@@ -49,15 +49,15 @@ func (c *client) Open(g capability.Opening, r *abi.OpenRequest) (capability.Hand
 // have the same header as the one before.
 func (q *request) setHeader(pairs []abi.Pair) (status abi.Status, err error) {
 	c := q.client
-	if last := c.last.Load(); last != nil && !q.upgrade && slices.Equal(pairs, last.pairs) {
-		q.header, q.whole = last.header, true
+	if last := c.last.Load(); last != nil && !q.upgrade && last.own == c.headers.Load() && slices.Equal(pairs, last.pairs) {
+		q.header, q.own, q.whole = last.header, last.own, true
 		return abi.OK, nil
 	}
 	q.header, status, err = requestHeaders(pairs, q.upgrade, len(c.origin.Headers)+1) // one more is the User-Agent
 	if err == nil && !q.upgrade && c.prepared.Load() {
-		maps.Copy(q.header, c.headers)
-		q.whole = true
-		c.last.Store(&wholeHeader{slices.Clone(pairs), q.header})
+		q.own, q.whole = c.headers.Load(), true
+		maps.Copy(q.header, *q.own)
+		c.last.Store(&wholeHeader{slices.Clone(pairs), q.own, q.header})
 	}
 	return status, err
 }

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -26,6 +27,10 @@ type Origin struct {
 	Headers []abi.Pair // sent with every request to this origin, and nowhere else
 	Keys    []string   // the names in Headers that sound secret, for a [Refusal]
 	TLS     dial.TLS
+
+	// Reread returns the Headers as they are now, because a server has answered 401 or 403. A request that was
+	// sent with others is sent again with these. It is nil if they cannot change. It must return when ctx ends.
+	Reread func(ctx context.Context) ([]abi.Pair, error)
 
 	// Proxy is the URL of a proxy, "direct" for none, or empty for what the
 	// environment says (HTTPS_PROXY, HTTP_PROXY and NO_PROXY).

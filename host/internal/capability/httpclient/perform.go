@@ -56,7 +56,8 @@ func (c *transaction) send(ctx context.Context, at *url.URL) (*http.Response, er
 		Header: c.header, Body: http.NoBody,
 	}).WithContext(ctx)
 	if !c.whole {
-		maps.Copy(req.Header, c.client.headers)
+		c.own = c.client.headers.Load()
+		maps.Copy(req.Header, *c.own)
 	}
 	if err := c.sign(ctx, req); err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ type request struct {
 	method  string
 	url     *url.URL
 	header  http.Header
-	whole   bool // header is complete and shared with other requests: it must not be changed
+	own     *http.Header // those of the client that are in header; nil before they are
+	whole   bool         // header is complete and shared with other requests: it must not be changed
 	upgrade bool
 }
 
