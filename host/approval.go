@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (h *Host) look(ctx context.Context, s Server) (trust.Approval, error) {
 }
 
 // admit returns an entry that may be used, with its secrets from the vault. It is called for each
-// connection and asks no one. In an entry of the user's own, it replaces the variables. An entry of
+// connection and asks no one. In an entry of the user's own, it replaces the variables, and sets the folder. An entry of
 // a project must be approved exactly as it is now, or else admit returns a [trust.UnapprovedError].
 // A server of a project runs the command path and gets the variables that the person was shown. The
 // variables of its env_file are those that look has read: the file is not opened again.
@@ -75,6 +76,9 @@ func (h *Host) admit(ctx context.Context, s Server) (Server, error) {
 		s, err := s.Expand(h.config.LookupEnv)
 		if err != nil {
 			return s, hosterr.Configf("%w", err)
+		}
+		if s.Command != "" {
+			s.Dir = cmp.Or(s.Dir, h.config.Folder)
 		}
 		return h.dialer.Resolve(ctx, s)
 	}

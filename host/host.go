@@ -114,6 +114,9 @@ type Config struct {
 	// has approved.
 	LookupEnv func(name string) (string, bool)
 
+	// Folder is where commands of the user's own run whose entry has no dir; "" is the working folder of the program.
+	Folder string
+
 	// CatalogueDir is the folder that keeps the lists of servers between runs, for
 	// [Session.Known]; "" keeps nothing.
 	CatalogueDir string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"sync"
 
 	"github.com/wharf-mcp/wharf/host/catalogue"
@@ -55,6 +56,7 @@ func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	s.loadSaved()
 	s.savedLists.Lock()
 	entry, written, info, divided := s.entry.Load(), s.inner.WrittenLists(), s.Info(), s.savedLists.divided
+	relayed := maps.Clone(s.savedLists.relayed.whole)
 	if info.Era == "" {
 		info = s.savedLists.info
 	}
@@ -62,6 +64,11 @@ func (s *Session) snapshot() (*Server, *catalogue.Snapshot) {
 	out := &catalogue.Snapshot{Name: entry.Name, Info: info, Lists: make(map[catalogue.Kind]catalogue.List), Divided: divided}
 	for method, l := range written {
 		out.Lists[kinds[method]] = catalogue.List{Items: l.Items, Listed: l.Listed, Until: l.Until}
+	}
+	for kind, l := range relayed {
+		if l.Listed.After(out.Lists[kind].Listed) {
+			out.Lists[kind] = l
+		}
 	}
 	return entry, out
 }
@@ -84,6 +91,7 @@ type savedLists struct {
 	of      catalogue.Key // the server whose lists the session was given; "" is none
 	info    status.Info   // the server's description of itself; zero is not known
 	divided string        // see [Session.Divide]
+	relayed relayedLists
 }
 
 // kinds maps the methods that ask for lists to the kinds under which a catalogue keeps the lists.
@@ -105,7 +113,7 @@ func (s *Session) loadSaved() {
 	if s.savedLists.of == key {
 		return
 	}
-	s.savedLists.of, s.savedLists.info, s.savedLists.divided = key, status.Info{}, ""
+	s.savedLists.of, s.savedLists.info, s.savedLists.divided, s.savedLists.relayed = key, status.Info{}, "", relayedLists{}
 	known, err := h.store.Load(key)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {

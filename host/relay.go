@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host/internal/session"
 	"github.com/wharf-mcp/wharf/host/mcp"
@@ -51,18 +52,20 @@ type Relay = session.Relay
 // Relay sends a request of any method for a client and returns the result as the server wrote
 // it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote it.
 // Arguments and results are not compared with schemas. What the entry does not permit or
-// [Config.Deciders] do not allow is neither listed nor called. The options of [WithOptions] count as for [Session.Call], and a
+// [Config.Deciders] do not allow is neither listed nor called. What it lists is kept in [Config.CatalogueDir]. The options of [WithOptions] count as for [Session.Call], and a
 // lost connection has the same outcome. Before Relay returns, it waits until Event has returned
 // from the notifications that came before the answer, so Event must not wait for Relay.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	var q query
 	s.ask(ctx, &q, r.Method, "")
 	q.raw, q.params = true, r.Params
+	asked := time.Now()
 	result, err := answer(ctx, s, &q, func(ctx context.Context) (json.RawMessage, error) { return s.inner.Relay(ctx, &r) })
 	s.usage.answered(result)
 	if err != nil {
 		return result, err
 	}
+	s.noteRelayed(q.entry, &r, result, asked)
 	if r.Method == mcp.MethodCallTool && q.scope != policy.Everything {
 		q.began(taskBegun(result))
 	}

@@ -71,11 +71,15 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	err = h.Approve(ctx, server)
 	var session *host.Session
 	if err == nil && shared != nil {
-		session, _ = a.connectThrough(ctx, h, shared) // if that fails, the error is that of the server itself
+		if session, _ = a.connectThrough(ctx, h, shared); session == nil { // then the error is that of the server itself
+			h.Close()
+			a.streams, shared = nil, nil
+			if h, err = a.newHost(ctx, log, options...); err != nil {
+				return nil, err
+			}
+		}
 	}
-	joined := session != nil
-	if err == nil && !joined {
-		a.streams = nil
+	if err == nil && shared == nil {
 		session, err = connect(ctx, h, server)
 	}
 	if err != nil {
@@ -87,7 +91,7 @@ func (a *app) dial(ctx context.Context, server host.Server) (*client, error) {
 	} else {
 		log.Hush() // of no interest while all is well, and an error quotes the end of it
 	}
-	return &client{app: a, host: h, session: session, entry: server, joined: joined}, nil
+	return &client{app: a, host: h, session: session, entry: server, joined: shared != nil}, nil
 }
 
 // explainDial adds to the error of a dial a hint at what may be wrong with the command line. If a

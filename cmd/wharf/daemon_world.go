@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -155,7 +154,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, at viewpoint) (*world,
 	all.running.Go(func() {
 		defer end()
 		defer w.clients.Stop()
-		ready <- a.serveClients(ctx, inFolder(s.wanted(), at.folder), config, func(g *gateway.Gateway, _ []host.Server) error {
+		ready <- a.serveClients(ctx, s.wanted(), config, func(g *gateway.Gateway, _ []host.Server) error {
 			w.gateway = g
 			ready <- nil
 			<-ctx.Done()
@@ -166,7 +165,7 @@ func (all *worlds) begin(a *app, s *settings, now prints, at viewpoint) (*world,
 			}
 			all.alive = slices.DeleteFunc(all.alive, func(one *world) bool { return one == w })
 			return nil
-		}, rules.decide)
+		}, rules.decide, func(c *host.Config) { c.Folder = at.folder })
 	})
 	return w, <-ready
 }
@@ -248,18 +247,4 @@ func (all *worlds) gatewayStatus() (s control.GatewayStatus) {
 		s.Failed += m.Failed + m.Invalid + m.Cancelled
 	}
 	return s
-}
-
-// inFolder has commands without a dir run in a folder. Those of a project run where it is.
-func inFolder(servers []host.Server, folder string) []host.Server {
-	for i, s := range servers {
-		if s.Command == "" || s.Project != nil || s.Dir != "" {
-			continue
-		}
-		if expanded, err := s.Expand(os.LookupEnv); err == nil {
-			expanded.Dir = folder
-			servers[i] = expanded
-		}
-	}
-	return servers
 }

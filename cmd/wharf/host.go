@@ -63,14 +63,14 @@ func (a *app) newHost(ctx context.Context, log io.Writer, options ...func(*host.
 	c.Files = configured.plugins
 	c.Reconnect, c.MaxTimeout = configured.reconnect, configured.maxTimeout
 	c.Client.Caller.Kind = policy.Command
-	if a.streams != nil { // the daemon decides who may call what, and keeps it
-		c.Reconnect = ofDaemon
+	c.CatalogueDir = catalogueDir()
+	if a.streams != nil { // the daemon decides who may call what, and keeps it; what was kept here would be told in place of its answer
+		c.Reconnect, c.CatalogueDir = ofDaemon, ""
 	} else if err := a.oversee(configured, &c); err != nil {
 		return nil, err
 	}
 	// Without a cache the plugin is compiled each time: slower, not wrong.
 	c.CacheDir, _ = host.DefaultCacheDir()
-	c.CatalogueDir = catalogueDir()
 	if a.follows || a.logs { // it stays until it is ended
 		c.Ping = time.Minute
 	}

@@ -34,8 +34,8 @@ func (a *app) serveStarter(ctx context.Context, servers []host.Server, c gateway
 		a.endless = true
 		return g.ServeConn(ctx, stream)
 	}
-	if a.streams != nil { // the daemon keeps what its servers listed; what was kept here would be told in place of its answer
-		return a.serveClients(ctx, servers, c, serve, func(hc *host.Config) { hc.CatalogueDir = "" })
+	if a.streams != nil {
+		return a.serveClients(ctx, servers, c, serve)
 	}
 	return a.serveByRules(ctx, servers, c, serve)
 }
