@@ -21,9 +21,9 @@ import (
 
 // unapproved returns the error of a server that is not approved, with a hint.
 func unapproved(a trust.Approval) error {
-	hint := fmt.Sprintf("`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Hash)
+	hint := fmt.Sprintf("`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s", a.Server, a.Pin)
 	if a.State == trust.Denied { // with the hash a call is still denied: only trust approve takes the denial back
-		hint = fmt.Sprintf("`wharf trust approve %s` shows what it is and asks you again; where there is no terminal: `wharf trust approve %[1]s --trust-hash %s`", a.Server, a.Hash)
+		hint = fmt.Sprintf("`wharf trust approve %s` shows what it is and asks you again; where there is no terminal: `wharf trust approve %[1]s --trust-hash %s`", a.Server, a.Pin)
 	}
 	if a.Incomplete() {
 		hint = fmt.Sprintf("`wharf trust show %s` says what it lacks; `wharf trust revoke %[1]s` forgets that you denied it", a.Server)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/host/trust"
 )
 
 // timeoutEnv gives the timeout of a request in milliseconds; 0 means none.
@@ -33,7 +34,7 @@ type flags struct {
 
 	variables, headers []string // of a server that is given on the spot
 
-	trustHash          string
+	trustHash          entryHash
 	browser, noBrowser bool
 	roots              folders
 	noValidate         bool
@@ -50,7 +51,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, for an answer or a progress report, and for a sampler or respondent, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s, 30s and for ever)")
 	global.Var(pathName{&f.trace, "file"}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(pathName{&f.record, "file"}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
-	global.StringVar(&f.trustHash, "trust-hash", "", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
+	global.Var(&f.trustHash, "trust-hash", "use a server that came with a project if its `HASH` is this, without asking (see `wharf trust`)")
 	global.BoolVar(&f.json, "json", f.json, "print JSON, on a terminal too, and errors as a JSON line at the end of stderr")
 	global.VarP(&f.output, "output", "o", "print `FORMAT`: "+strings.Join(formats, ", ")+", which is JSON in one line (default: text on a terminal, else json)")
 	global.Var(pathName{&f.save, "folder"}, "save", "write images, audio and other bytes of a result to files in the folder `DIR`")
@@ -131,6 +132,20 @@ func (o object) Set(text string) error {
 		return errors.New("it was given before; write one object, and other arguments as key=value")
 	}
 	*o.text = text
+	return nil
+}
+
+// entryHash is the value of --trust-hash.
+type entryHash string
+
+func (h *entryHash) Type() string   { return "HASH" }
+func (h *entryHash) String() string { return "" }
+
+func (h *entryHash) Set(text string) error {
+	if !trust.IsHash(text) {
+		return errors.New("expected sha256: and 64 hex digits, as `wharf trust show` prints them")
+	}
+	*h = entryHash(text)
 	return nil
 }
 

@@ -127,6 +127,7 @@ var apart = map[string]string{
 	"--replace is for plugins in Go":                                                             "an error",
 	"! %s is a command of wharf: `wharf call %[1]s TOOL` calls a tool of this server; --name gives it another name": "add.txtar",
 	"! the demo server cannot be named while this one has its name; --name gives it another":                        "add.txtar",
+	"expected sha256: and 64 hex digits, as `wharf trust show` prints them":                                         "an error",
 	"%w: its hash is not that of --trust-hash":                                                                      "an error",
 	"--name gives it another":                                                                               "add.txtar",
 	"`wharf trust show ":                                                                                    "trust.txtar",

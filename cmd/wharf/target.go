@@ -58,6 +58,9 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 			return server, nil, exit.Usage(err, "%s", hint)
 		}
 	}
+	if err == nil {
+		err = a.checkHash(cmd.Context(), server)
+	}
 	return server, args[1:], err
 }
 

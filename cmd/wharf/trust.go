@@ -14,7 +14,13 @@ before you have approved of them. On a terminal you are asked when you use one.
 
 An approval is for what you were shown, and ends when anything of it changes: the
 command, an argument, the url, the names of variables, or the scripts of the
-project that the command names. It is kept in your own configuration folder.
+project that the command names. It is kept in your own configuration folder, for the
+folder of the project alone.
+
+The hash that is shown is of the entry as the project has it, and of those scripts. It is
+the same in each folder that has the project, and whatever is installed where: --trust-hash
+takes one that somebody else was shown. A server with another hash is refused, also if it
+is approved.
 
 The list looks at no file of a project for servers that you have not decided about,
 and at few of them for the others; it says which servers were not looked at.`

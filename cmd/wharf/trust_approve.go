@@ -31,12 +31,14 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	switch {
 	case l.Err != nil:
 		return l.Err
+	case p.State == trust.Approved && a.flags.trustHash != "" && !p.Names(string(a.flags.trustHash)):
+		return otherHash(p)
 	case p.State == trust.Approved:
 		fmt.Fprintf(a.Err, "%s is approved.\n", plain.Line(p.Server))
 		return nil
 	case a.flags.trustHash != "" || !a.CanAsk():
 		fmt.Fprint(a.Err, a.approvalFacts(p, factBytes), a.approvalSummary(p))
-		if p.Names(a.flags.trustHash) {
+		if p.Names(string(a.flags.trustHash)) {
 			d = trust.Always
 		}
 	default:
@@ -51,7 +53,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 		return otherHash(p)
 	}
 	if d != trust.Always {
-		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Hash)
+		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Pin)
 	}
 	fmt.Fprintf(a.Err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
 	return nil

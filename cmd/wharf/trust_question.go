@@ -79,7 +79,7 @@ func (a *app) approvalFacts(p trust.Approval, limit int) string {
 	}
 	var out strings.Builder
 	out.WriteString(a.StyleErr(term.Bold, a.Own("%s is a server that came with a project:", plain.Name(p.Server, plain.NameColumns))))
-	out.WriteString(a.Facts(rows, most, missing, rest) + "hash  " + p.Hash + "\n")
+	out.WriteString(a.Facts(rows, most, missing, rest) + "hash  " + p.Pin + "\n")
 	out.WriteString(a.approvalChanges(p, limit, rest))
 	for i, w := range p.Warnings {
 		if limit > 0 && i == shownWarnings {
@@ -147,6 +147,23 @@ func otherHash(p trust.Approval) error {
 		"`wharf trust show "+plain.Word(p.Server)+"` shows what it does, and its hash")
 }
 
+// checkHash refuses a server that is approved if --trust-hash names another. Of one that is not, the host has to
+// ask, and letApprove compares it.
+func (a *app) checkHash(ctx context.Context, server host.Server) error {
+	if a.flags.trustHash == "" || server.Project == nil {
+		return nil
+	}
+	dir, err := trust.DefaultDir()
+	if err != nil {
+		return nil // then none is approved
+	}
+	p, err := trust.Open(dir, a.settings.plugins).Look(ctx, server)
+	if err == nil && p.State == trust.Approved && !p.Names(string(a.flags.trustHash)) {
+		return otherHash(p)
+	}
+	return nil
+}
+
 // letApprove lets a host ask about servers of projects. Without a terminal and without
 // --trust-hash, the host refuses them.
 func (a *app) letApprove(c *host.Config) {
@@ -154,7 +171,7 @@ func (a *app) letApprove(c *host.Config) {
 	switch {
 	case a.flags.trustHash != "":
 		c.Approve = func(_ context.Context, p trust.Approval) (trust.Decision, error) {
-			if p.Names(a.flags.trustHash) {
+			if p.Names(string(a.flags.trustHash)) {
 				return trust.JustOnce, nil
 			}
 			return trust.NotNow, otherHash(p)

@@ -34,7 +34,7 @@ func (a *app) runTrustShow(ctx context.Context, t *trust.Store, args []string) e
 		if a.forPeople() {
 			err = a.printLaidOut(a.approvalFacts(p, 0))
 		} else {
-			err = a.PrintJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Hash, p.Facts, p.Warnings})
+			err = a.PrintJSON(approvalJSON{p.Project, p.File, p.Server, p.State, p.Pin, p.Facts, p.Warnings})
 		}
 		if err != nil {
 			return err

@@ -321,7 +321,7 @@ func (c *Control) input(ctx context.Context, server string, q config.Input) (str
 func (c *Control) approve(ctx context.Context, a trust.Approval) (trust.Decision, error) {
 	var r ApproveResult
 	err := c.ask(ctx, a.Server, canApprove, methodApprove, ApproveParams{
-		Server: a.Server, Project: a.Project, Hash: a.Hash, Changed: a.State == trust.Changed, Lines: a.Lines(),
+		Server: a.Server, Project: a.Project, Hash: a.Pin, Changed: a.State == trust.Changed, Lines: a.Lines(),
 	}, &r)
 	switch r.Decision {
 	case Once:

@@ -1,6 +1,9 @@
 package trust
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -42,6 +45,7 @@ type Approval struct {
 	Entry
 	State    State
 	Hash     string       // of the entry
+	Pin      string       // is shown in place of the hash: that of the entry as written, the same in each folder
 	Command  string       // the path of the program that would be started; "" for none
 	Warnings []string     // about dangers that the facts do not show at a glance
 	Changes  []Difference // since Decided
@@ -69,7 +73,7 @@ func (e Entry) Path() string { return filepath.Join(e.Project, filepath.FromSlas
 func (a Approval) Lines() []string {
 	lines := []string{fmt.Sprintf("%s is a server of the project %s, from %s:",
 		cleantext.Visible(a.Server), cleantext.Visible(a.Project), cleantext.Visible(a.File))}
-	for _, line := range a.lines() {
+	for _, line := range a.lines(cmp.Or(a.Pin, a.Hash)) {
 		lines = append(lines, "  "+line)
 	}
 	for _, w := range a.Warnings {
@@ -84,10 +88,17 @@ func (a Approval) Lines() []string {
 	return lines
 }
 
-// Names reports whether hash, as a person has written it, is that of this approval. The prefix may
+// Names reports whether hash, as a person has written it, is the pin of this approval, or its hash. The prefix may
 // be missing, and letters may be in either case.
 func (a Approval) Names(hash string) bool {
-	return hash != "" && strings.EqualFold(strings.TrimPrefix(a.Hash, prefix), strings.TrimPrefix(strings.ToLower(hash), prefix))
+	hash = prefix + strings.TrimPrefix(strings.ToLower(hash), prefix)
+	return IsHash(hash) && (hash == a.Pin || hash == a.Hash)
+}
+
+// IsHash reports whether a text could be a hash: 64 hex digits, with or without the prefix.
+func IsHash(text string) bool {
+	digits, err := hex.DecodeString(strings.TrimPrefix(strings.ToLower(text), prefix))
+	return err == nil && len(digits) == sha256.Size
 }
 
 // UnapprovedError says that a server of a project is not used, because the user has
@@ -105,6 +116,8 @@ func (e *UnapprovedError) Error() string {
 		return fmt.Sprintf("%s of %s has changed since you decided about it (%s), and is not approved", a.Server, from, changeNames(a.Changes))
 	case Denied:
 		return fmt.Sprintf("%s of %s was denied by you", a.Server, from)
+	case Approved: // of a program that wanted another
+		return fmt.Sprintf("%s of %s is approved, and is not used", a.Server, from)
 	}
 	return fmt.Sprintf("%s of %s came with the project, and is not approved", a.Server, from)
 }

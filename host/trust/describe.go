@@ -94,7 +94,7 @@ func (a *Approval) list(name string, values ...string) {
 func (a *Approval) hidden(name string, table map[string]string) {
 	for _, key := range slices.Sorted(maps.Keys(table)) {
 		a.Facts = append(a.Facts, Fact{
-			Name: name + " " + key, Values: []string{digestOf(table[key])}, Hidden: true,
+			Name: name + " " + key, Values: []string{digestOf(table[key])}, Hidden: true, written: table[key],
 		})
 	}
 }

@@ -23,6 +23,8 @@ type Fact struct {
 	Values []string `json:"values"`
 	List   bool     `json:"list,omitempty"`   // any number of values, each a word of its own
 	Hidden bool     `json:"hidden,omitempty"` // the values are digests: only that they changed is shown
+
+	written string // what a digest is of, in an entry that was just described
 }
 
 // Entry is a server of a project, resolved as it would be used.

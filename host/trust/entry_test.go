@@ -143,7 +143,7 @@ func TestLinesShowAll(t *testing.T) {
 	e := sample()
 	long := strings.Repeat("word ", 1000)
 	e.Facts[1].Values = []string{"a b", "", "\u202egnp.exe", "x\ny", long, `c:\x`, "é", "a\u200bb", "\u3164"}
-	got := strings.Join(e.lines(), "\n")
+	got := strings.Join(e.lines(e.hash()), "\n")
 	want := `arguments    "a b" "" "\u202egnp.exe" "x\ny" "` + long + `" "c:\x" é "a\u200bb" "\u3164"`
 	if !strings.Contains(got, want) || !strings.Contains(got, "hash         "+e.hash()) || strings.Contains(got, digestOf("${TOKEN}")) {
 		t.Error(got)
@@ -194,7 +194,7 @@ func TestSameHash(t *testing.T) {
 		hash: true, bare: true, strings.ToUpper(bare): true, "SHA256:" + strings.ToUpper(bare): true,
 		"": false, "sha256:": false, bare[:12]: false, hash + "0": false, digestOf("x"): false,
 	} {
-		if (Approval{Hash: hash}).Names(named) != want {
+		if (Approval{Hash: hash, Pin: digestOf("y")}).Names(named) != want || (Approval{Pin: hash, Hash: digestOf("y")}).Names(named) != want {
 			t.Errorf("%q: %v", named, !want)
 		}
 	}

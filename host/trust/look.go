@@ -82,6 +82,9 @@ func (s *Store) compare(server config.Server, records []Record, b *budget) (a Ap
 		return Approval{}, err
 	}
 	a.State, a.Hash = New, a.hash()
+	if a.Pin = a.Hash; err == nil {
+		a.Pin = a.pinOf(server)
+	}
 	if r := about(records, a.key()); r != nil {
 		a.State, a.Decided = r.State, r.Decided
 		if r.Hash != a.Hash {

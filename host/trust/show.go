@@ -25,10 +25,10 @@ func (e Entry) Shown() []Fact {
 	return facts
 }
 
-// lines returns [Entry.Shown] and the hash as text, one fact a line. Nothing is cut, and nothing
+// lines returns [Entry.Shown] and a hash as text, one fact a line. Nothing is cut, and nothing
 // in the lines can move a cursor.
-func (e Entry) lines() []string {
-	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{e.hash()}})
+func (e Entry) lines(hash string) []string {
+	facts := append(e.Shown(), Fact{Name: "hash", Values: []string{hash}})
 	width := 0
 	for _, f := range facts {
 		width = max(width, utf8.RuneCountInString(cleantext.Visible(f.Name)))

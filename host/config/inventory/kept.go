@@ -46,7 +46,7 @@ func Decisions(ctx context.Context, t *trust.Store, servers []config.Server) ([]
 // decisionOf is the line of a server of this project.
 func decisionOf(l trust.Looked) Decision {
 	p := l.Approval
-	d := Decision{Project: p.Project, File: p.File, Server: p.Server, State: p.State, Hash: p.Hash}
+	d := Decision{Project: p.Project, File: p.File, Server: p.Server, State: p.State, Hash: p.Pin}
 	if l.Err != nil {
 		d.Problem = l.Err.Error()
 	}
