@@ -225,6 +225,7 @@ type Host struct {
 	approvals  approvals
 	ownedTasks ownedTasks
 	unkept     atomic.Bool // the last line of Config.Audit was not written
+	cacheless  sync.Once   // warns once, see warnUnkept
 	counts     struct{ connected, reconnected, stopped, signIns, signedIn atomic.Uint64 }
 
 	open    context.Context // ends with Close; no wait for a connection outlasts it
@@ -268,7 +269,8 @@ func New(ctx context.Context, c Config) (*Host, error) {
 	var err error
 	h.modules, err = modules.New(ctx, modules.Config{
 		Builtin: c.Plugins, Files: c.Files, CacheDir: c.CacheDir, Worker: c.Worker, Timeout: c.CompileTimeout,
-		Warn: func(plugin, text string) { h.warnings.add(Event{Plugin: plugin, Warning: text}) },
+		Warn:   func(plugin, text string) { h.warnings.add(Event{Plugin: plugin, Warning: text}) },
+		Unkept: func(err error) { h.warnUnkept("", "plugins are compiled anew each time: "+err.Error()) },
 	})
 	if err != nil {
 		return nil, &hosterr.Error{Kind: ErrConfig, Err: err}
@@ -364,6 +366,12 @@ func within(ctx, life context.Context) (bounded context.Context, over func()) {
 // warn queues a warning. It may be called from anywhere, and returns at once.
 func (h *Host) warn(server, text string) {
 	h.warnings.add(Event{Server: server, Warning: text})
+}
+
+// warnUnkept warns, once, that a folder for what is kept between runs cannot be used. Nothing but time is lost, and
+// mostly one reason stands behind all of it.
+func (h *Host) warnUnkept(server, text string) {
+	h.cacheless.Do(func() { h.warn(server, text) })
 }
 
 // Warn passes a warning about a server to [Config.Event], for the person who uses the

@@ -117,7 +117,7 @@ func (s *Session) loadSaved() {
 	known, err := h.store.Load(key)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			h.warn(s.Name(), "what it listed before is not known: "+err.Error())
+			h.warnUnkept(s.Name(), "what it listed before is not known: "+err.Error())
 		}
 		return
 	}
@@ -169,8 +169,6 @@ func (s *Session) renew(entry *Server, c *session.Conn) {
 
 // saveQueue holds the sessions whose lists wait to be saved.
 type saveQueue struct {
-	unkept sync.Once // warns once that lists cannot be saved
-
 	mu      sync.Mutex
 	waiting map[*Session]struct{}
 	running bool
@@ -202,7 +200,7 @@ func (h *Host) queueSave(s *Session) {
 		for s := q.next(); s != nil; s = q.next() {
 			entry, snapshot := s.snapshot() // a list that the session does not know stays as it was saved
 			if err := h.store.Save(catalogue.KeyOf(*entry), snapshot); err != nil {
-				q.unkept.Do(func() { h.warn(s.Name(), "what it lists is not kept: "+err.Error()) })
+				h.warnUnkept(s.Name(), "what it lists is not kept: "+err.Error())
 			}
 		}
 	}()

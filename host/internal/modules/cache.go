@@ -35,6 +35,9 @@ type Config struct {
 	// Warn gets a text for people about an oddity of a plugin, or of all of them where plugin is "". It may be called from any goroutine, and must
 	// return at once.
 	Warn func(plugin, text string)
+
+	// Unkept, if not nil, is told why compiled code is not kept, once for all engines. It may be called as Warn is.
+	Unkept func(error)
 }
 
 // Transport is a transport plugin that can be started: in this process or, if the user wants that,
@@ -103,9 +106,11 @@ func New(ctx context.Context, c Config) (*Cache, error) {
 	return m, nil
 }
 
-// unkept warns, once for all engines, that plugins are compiled anew each time.
+// unkept calls Unkept of the Config, the first time.
 func (m *Cache) unkept(err error) {
-	m.cacheless.Do(func() { m.config.Warn("", fmt.Sprintf("plugins are compiled anew each time: %v", err)) })
+	if m.config.Unkept != nil {
+		m.cacheless.Do(func() { m.config.Unkept(err) })
+	}
 }
 
 // Close ends all providers. It frees native code when the last transport that runs on it is closed.
