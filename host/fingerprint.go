@@ -12,14 +12,16 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Fingerprint returns a hash of all that decides how a program with the working folder folder would
-// start or reach a server: the entry, its variables and the environment that a command inherits. So
-// a program may use a server that another program has started if both have the same fingerprint for it.
+// start or reach a server: the entry, its variables, its secrets in a vault, which may be nil, or in files, and the
+// environment that a command inherits. So a program may use a server that another program has started if both have
+// the same fingerprint for it. A secret of the vault counts as another one each time that it is stored.
 // It returns an error if variables are missing, or if an entry of no project names a file or a folder
 // by a path that counts from the working folder. The hash must stay with the user: it is made of secrets too.
-func Fingerprint(s Server, folder string) (string, error) {
+func Fingerprint(s Server, folder string, v *vault.Vault) (string, error) {
 	expanded, err := s.Expand(os.LookupEnv)
 	if err != nil {
 		return "", err
@@ -41,7 +43,7 @@ func Fingerprint(s Server, folder string) (string, error) {
 		}
 	}
 	slices.Sort(variables)
-	text, err := json.Marshal([]any{s, expanded, folder, variables, stamp(&expanded)})
+	text, err := json.Marshal([]any{s, expanded, folder, variables, versions(&expanded, v)})
 	if err != nil {
 		return "", err
 	}
@@ -49,12 +51,26 @@ func Fingerprint(s Server, folder string) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// stamp says which version of its file of variables an entry reads.
-func stamp(s *Server) string {
-	if s.EnvFile == "" {
-		return ""
+// versions says which versions of its file of variables, and of the secrets and files that it refers to, an entry reads.
+func versions(s *Server, v *vault.Vault) (all []string) {
+	if s.EnvFile != "" {
+		all = append(all, versionOf(s.EnvPath()))
 	}
-	info, err := os.Stat(s.EnvPath())
+	for _, r := range s.References() {
+		switch {
+		case r.File != "":
+			all = append(all, versionOf(r.File))
+		case r.Secret != "" && v != nil:
+			version, err := v.SecretVersion(r.Secret)
+			all = append(all, fmt.Sprint(version, err))
+		}
+	}
+	return all
+}
+
+// versionOf says which version of a file there is.
+func versionOf(path string) string {
+	info, err := os.Stat(path)
 	if err != nil {
 		return err.Error()
 	}

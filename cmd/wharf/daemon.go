@@ -30,7 +30,10 @@ Where a daemon runs, the commands call, tools, resources, read, prompts, prompt,
 request and task use its servers: they start none, and find what an earlier call has left
 in the server. They start the server themselves where that could make a difference: the
 working folder, a variable or the entry is another, the server of a project is not approved
-yet, or a flag such as --trace, --stderr, --root or --alone is given.
+yet, or a flag such as --trace, --stderr, --root or --alone is given. When the entry, a secret
+or a file that it names has changed, the daemon starts the server anew for the next command;
+programs that are connected keep the one that they have, which reads a secret again when it
+is started again, or when it refuses a request with it.
 
 Those commands, bridge and serve use one process of a server, as share in its entry allows,
 if they run in one folder and offer the server the same. Else they have one each: a command

@@ -21,8 +21,8 @@ type prints struct {
 	fixed   string            // of all, in the same way
 }
 
-// prints returns the fingerprints of servers. They cover what else the settings say: plugins, how to
-// connect, who may call what, and where calls are kept.
+// prints returns the fingerprints of servers, as their secrets are now. They cover what else the settings say:
+// plugins, how to connect, who may call what, and where calls are kept.
 func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error), process: make(map[string]string)}
 	servers := s.wanted() // first: a project says how plugins run
@@ -30,9 +30,10 @@ func (a *app) prints(s *settings, folder string) prints {
 	access, wrong := json.Marshal([]any{s.access, s.narrowed()})
 	err = errors.Join(err, wrong)
 	rest := string(fixed) + string(access)
+	secrets, _ := a.openVault() // without a folder for it no server has any
 	var every, everyFixed strings.Builder
 	for _, server := range servers {
-		print, wrong := host.Fingerprint(server, folder)
+		print, wrong := host.Fingerprint(server, folder, secrets)
 		if wrong = errors.Join(err, wrong); wrong != nil {
 			p.errs[server.Name] = wrong
 		}

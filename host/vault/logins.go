@@ -2,6 +2,7 @@ package vault
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -49,6 +50,19 @@ func (v *Vault) Secrets() ([]string, error) {
 		}
 	}
 	return names, err
+}
+
+// SecretVersion returns a text that is another one each time that the secret is stored, and "" if there is none. It needs
+// no key, and tells nothing of the secret.
+func (v *Vault) SecretVersion(name string) (string, error) {
+	b, err := v.read()
+	if err != nil {
+		return "", fmt.Errorf("vault: version of a secret: %w", err)
+	}
+	if b == nil || b.find(secretKey(name)) < 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%x/%d", b.ID, b.Records[b.find(secretKey(name))].Generation), nil
 }
 
 // StoreSecret stores a secret of the user, for entries that say { secret = "name" }.
