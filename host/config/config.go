@@ -24,6 +24,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -338,7 +339,7 @@ func parse(path string, data []byte, at place) (*File, error) {
 	}
 	doc, err := readDocument(path, text)
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(conflict(path, string(text)), err)
 	}
 	if doc.format == formatTOML && !isForeignTOML(doc) {
 		if isMisshapen(doc) {
