@@ -46,6 +46,7 @@ type settings struct {
 	folder   string           // the working folder; "" is that of this process
 	searched bool             // the files of the project were read
 	projects []host.Server    // their servers
+	behind   map[string]error // what is wrong with files of the project that may have one of them too, and would go first; by name
 	refused  map[string]error // what is wrong with those of their servers that cannot be used; a line with the file
 }
 
@@ -129,7 +130,7 @@ func (s *settings) project() []host.Server {
 	s.searched = true
 	found := config.Discover(cmp.Or(s.folder, "."))
 	servers, warnings := found.Beneath(s.servers)
-	s.projects, s.refused = servers, found.LeftOut
+	s.projects, s.behind, s.refused = servers, found.Behind, found.LeftOut
 	for _, name := range found.Isolated {
 		if s.plugins == nil {
 			s.plugins = make(map[string]config.Plugin)

@@ -192,6 +192,9 @@ func (a *app) named(name string) (host.Server, error) {
 	case server.Disabled:
 		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "%s", cmp.Or(server.Remedy(""), "enable it")+" there")
 	}
+	if wrong := s.behind[name]; wrong != nil && server.Project != nil {
+		a.Warn("%s; so %s is that of %s", plain.Clip(wrong.Error(), warningLetters), plain.Name(name, plain.NameColumns), plain.Line(server.Project.Path()))
+	}
 	if _, err := server.Expand(os.LookupEnv); err != nil { // the host does it again, each time that it connects
 		return host.Server{}, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}

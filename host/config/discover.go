@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -56,10 +57,27 @@ type Discovery struct {
 	Warnings []string // for people; a line each
 	Notes    []string // the same, of what does no harm
 
+	Behind  map[string]error // what is wrong with files that could not be read and name one of Servers, which would go first; by its name
 	LeftOut map[string]error // what is wrong with entries that are not among Servers, by their names; a line with the file
 
+	unread  []unread
 	left    int // bytes of files that may still be read
 	skipped int // files that would have been too many bytes
+}
+
+// unread is a file of a project that cannot be used.
+type unread struct {
+	text  string
+	wrong error
+}
+
+// names reports whether a server of a name may be in the file.
+func (u *unread) names(server string) bool {
+	words := strings.FieldsFunc(strings.ToLower(u.text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r)
+	})
+	server = strings.ToLower(server)
+	return slices.ContainsFunc(words, func(word string) bool { return word == server || strings.HasSuffix(word, "."+server) })
 }
 
 // errSkipped says that a file was not read, because the files before it have as many bytes as all
@@ -223,7 +241,9 @@ func (d *Discovery) readFile(root *os.Root, p Project, settings bool) {
 	}
 	d.Files = append(d.Files, p.Path())
 	if err != nil {
-		d.warn("%s; this project file is left out", strings.ReplaceAll(err.Error(), "\n", "; "))
+		wrong := errors.New(cleantext.Mask(strings.ReplaceAll(err.Error(), "\n", "; ")))
+		d.warn("%v; this project file is left out", wrong)
+		d.unread = append(d.unread, unread{string(data), wrong})
 		return
 	}
 	d.take(p, f)
@@ -309,6 +329,7 @@ func (d *Discovery) take(p Project, f *File) {
 		wrong := s.refuse()
 		if len(wrong) == 0 {
 			d.Servers = append(d.Servers, s)
+			d.doubt(s)
 			continue
 		}
 		d.leaveOut(p, s.Name, &Error{Field: wrong[0].Field, Problem: wrong[0].Problem})
@@ -317,6 +338,18 @@ func (d *Discovery) take(p Project, f *File) {
 			d.warn("%v", w)
 		}
 	}
+}
+
+// doubt notes what is wrong with a file that would go before the one of a server, and may have one of that name.
+func (d *Discovery) doubt(s Server) {
+	i := slices.IndexFunc(d.unread, func(u unread) bool { return u.names(s.Name) })
+	if i < 0 {
+		return
+	}
+	if d.Behind == nil {
+		d.Behind = make(map[string]error)
+	}
+	d.Behind[s.Name] = d.unread[i].wrong
 }
 
 // leaveOut keeps what is wrong with an entry, of the nearest file that has one of its name.

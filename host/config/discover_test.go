@@ -483,3 +483,15 @@ headers = { A = "Bearer ${secret:github}" }`,
 		t.Errorf("released as %+v, %v", out, err)
 	}
 }
+
+// A file that cannot be read is told of with the servers that it may have too.
+func TestUnreadFilesGoFirst(t *testing.T) {
+	d := Discover(project(t, map[string]string{
+		"wharf.toml":       "[servers.Team]\n<<<<<<<\n[servers.'x.y']\n",
+		".mcp.json":        `{"mcpServers": {"team": {"command": "a"}, "x.y": {"command": "a"}, "tea": {"command": "a"}, "ours": {"command": "a"}}}`,
+		".cursor/mcp.json": "ours",
+	}))
+	if names := slices.Sorted(maps.Keys(d.Behind)); !slices.Equal(names, []string{"team", "x.y"}) {
+		t.Errorf("%q", names)
+	}
+}
