@@ -17,7 +17,7 @@ type Decision struct {
 	Server  string      `json:"server"`
 	State   trust.State `json:"state"`
 	Decided *time.Time  `json:"decided,omitempty"`
-	Hash    string      `json:"hash,omitempty"` // of the server as it is now, if it was decided on; in another project, as it was then
+	Hash    string      `json:"hash,omitempty"` // of the server as it is now, if it was decided on; of another project, the one that is stored, which has its folder in it
 	Problem string      `json:"problem,omitempty"`
 }
 
