@@ -54,7 +54,7 @@ func newScreen(t *testing.T, env []string, name string, args ...string) *screen 
 	t.Helper()
 	s := blankScreen(t)
 	s.Cmd = exec.CommandContext(t.Context(), name, args...)
-	s.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "TERM=xterm"), env...)
+	s.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+t.TempDir(), "TERM=xterm", "LC_ALL=C.UTF-8"), env...)
 	s.Stdin, s.Stdout, s.Stderr = s.slave, s.slave, s.slave
 	return s
 }

@@ -23,6 +23,8 @@ type Console struct {
 	Size func() (columns, rows int) // 0 = unknown; nil: both are unknown
 	Dumb bool                       // the terminal cannot take a line back: none moves
 
+	ASCII bool // moving lines are drawn with nothing else
+
 	mu    sync.Mutex
 	shown []int     // the columns of each moving line that is on the screen
 	held  int       // how many callers keep them away

@@ -56,7 +56,7 @@ func TestProgress(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &Progress{what: "asking", began: time.Now()}
+				p := &Progress{what: "asking", began: time.Now(), strokes: &unicodeStrokes}
 				p.Report(tt.progress)
 				if got := p.line(0); got != tt.want {
 					t.Errorf("got %q, want %q", got, tt.want)
@@ -65,12 +65,43 @@ func TestProgress(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		p := &Progress{what: "asking", began: time.Now()}
+		p := &Progress{what: "asking", began: time.Now(), strokes: &unicodeStrokes}
 		time.Sleep(95500 * time.Millisecond) // of the bubble's clock
 		if got, want := p.line(3), "⠸ 1m35s asking …"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+	synctest.Test(t, func(t *testing.T) {
+		var screen strings.Builder
+		a := &Terminal{Err: &Console{To: &screen, ASCII: true}}
+		progress, done := a.Progress("asking")
+		time.Sleep(BusyAfter + busyEvery/2) // of the bubble's clock
+		progress.Report(mcp.Progress{Done: 2, Total: 5})
+		time.Sleep(busyEvery)
+		done()
+		if want := clearLine + "| asking ..." + clearLine + "/ ########------------ 40% 2/5 asking ..." + clearLine; screen.String() != want {
+			t.Errorf("screen %q, want %q", screen.String(), want)
+		}
+	})
+}
+
+// A terminal of another locale than one of UTF-8 gets no other letters.
+func TestLocale(t *testing.T) {
+	for locale, want := range map[string]bool{
+		"": true, "C": false, "POSIX": false, "C.UTF-8": true, "en_US.utf8": true, "de_DE.UTF-8@euro": true, "de_DE.ISO-8859-15@euro": false, "de_DE": true,
+	} {
+		t.Setenv("LC_ALL", locale)
+		t.Setenv("LC_CTYPE", "")
+		t.Setenv("LANG", "")
+		if got := drawsUnicode(); got != want {
+			t.Errorf("%q: %t, want %t", locale, got, want)
+		}
+	}
+	t.Setenv("LC_ALL", "")
+	t.Setenv("LANG", "C.UTF-8")
+	if t.Setenv("LC_CTYPE", "C"); drawsUnicode() {
+		t.Error("LANG counts before LC_CTYPE")
+	}
 }
 
 // A line that is wider than the terminal would leave pieces of itself behind.

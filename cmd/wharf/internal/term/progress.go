@@ -19,17 +19,23 @@ const (
 	busyEvery = 100 * time.Millisecond
 	busyLong  = 2 * time.Second // from then on the line says how long it has been
 
-	spinnerFrames = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-	barFull       = "━"
-	barEmpty      = "─"
-	barWidth      = 20
+	barWidth = 20
+)
+
+// strokes are what a moving line is drawn with.
+type strokes struct{ spinner, full, empty, more string }
+
+var (
+	unicodeStrokes = strokes{"⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "━", "─", "…"}
+	asciiStrokes   = strokes{`|/-\`, "#", "-", "..."}
 )
 
 // Progress is the moving line of a task: its name, how far it is if that is known, and how
 // long it has taken. Safe for concurrent use.
 type Progress struct {
-	what  string
-	began time.Time
+	what    string
+	began   time.Time
+	strokes *strokes
 
 	mu     sync.Mutex
 	known  bool // there has been a report
@@ -45,10 +51,13 @@ func (t *Terminal) Busy(what string) (done func()) {
 
 // Progress is [Terminal.Busy] for a task that may report how far it is.
 func (t *Terminal) Progress(what string) (p *Progress, done func()) {
-	p = &Progress{what: what, began: time.Now()}
+	p = &Progress{what: what, began: time.Now(), strokes: &unicodeStrokes}
 	c, ok := t.Err.(*Console)
 	if !ok || t.Quiet {
 		return p, func() {}
+	}
+	if c.ASCII {
+		p.strokes = &asciiStrokes
 	}
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -90,25 +99,25 @@ func (p *Progress) spin(c *Console, stop <-chan struct{}) {
 func (p *Progress) line(turn int) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	frames := []rune(spinnerFrames)
+	frames := []rune(p.strokes.spinner)
 	words := []string{string(frames[turn%len(frames)])}
 	if p.known {
-		words = append(words, bar(p.report))
+		words = append(words, p.strokes.bar(p.report))
 	}
 	if past := time.Since(p.began); past >= busyLong {
 		words = append(words, past.Truncate(time.Second).String())
 	}
-	about := cmp.Or(plain.Line(p.report.Message), plain.Line(p.what)+" …")
+	about := cmp.Or(plain.Line(p.report.Message), plain.Line(p.what)+" "+p.strokes.more)
 	return strings.Join(append(words, about), " ")
 }
 
 // bar shows how far a task is: a bar where the end is known, else the number.
-func bar(p mcp.Progress) string {
+func (s *strokes) bar(p mcp.Progress) string {
 	if !(p.Total > 0) {
 		return fmt.Sprintf("%g", p.Done)
 	}
 	share := min(max(p.Done/p.Total, 0), 1)
 	full := int(share * barWidth)
-	return fmt.Sprintf("%s%s %d%% %g/%g", strings.Repeat(barFull, full), strings.Repeat(barEmpty, barWidth-full),
+	return fmt.Sprintf("%s%s %d%% %g/%g", strings.Repeat(s.full, full), strings.Repeat(s.empty, barWidth-full),
 		int(math.Floor(share*100)), p.Done, p.Total)
 }

@@ -6,10 +6,12 @@
 package term
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"runtime"
+	"strings"
 
 	"golang.org/x/term"
 )
@@ -47,7 +49,7 @@ func Standard() *Terminal {
 		Colour: os.Getenv("NO_COLOR") == "" && !dumb(),
 	}
 	if t.ErrTTY {
-		t.Err = &Console{To: os.Stderr, Size: func() (int, int) { return sizeOf(os.Stderr) }, Dumb: dumb()}
+		t.Err = &Console{To: os.Stderr, Size: func() (int, int) { return sizeOf(os.Stderr) }, Dumb: dumb(), ASCII: !drawsUnicode()}
 	}
 	if t.InTTY {
 		t.Mode = &Mode{Terminal: os.Stdin}
@@ -73,6 +75,18 @@ func (t *Terminal) Interrupted() bool { return t.Life != nil && t.Life.Err() != 
 func dumb() bool {
 	name := os.Getenv("TERM")
 	return name == "dumb" || name == "" && runtime.GOOS != "windows"
+}
+
+// drawsUnicode reports whether the locale is one whose text is UTF-8, which it is unless the locale says otherwise:
+// many environments have none, and a terminal that takes UTF-8.
+func drawsUnicode() bool {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	if locale == "C" || locale == "POSIX" {
+		return false
+	}
+	_, charset, named := strings.Cut(locale, ".")
+	charset, _, _ = strings.Cut(charset, "@")
+	return !named || strings.EqualFold(strings.ReplaceAll(charset, "-", ""), "utf8")
 }
 
 // sizeOf returns how many columns and rows a terminal has; 0 = unknown.
