@@ -32,8 +32,8 @@ func Locate(s Server) (string, error) {
 	return process.Process{Command: s.Command, Args: s.Args, Dir: s.Dir}.Locate()
 }
 
-// CheckTLS returns what is wrong with the files of certificates that an entry names: one cannot be read, or the
-// client's own has expired.
+// CheckTLS returns what is wrong with the files of certificates that an entry names: one cannot be read, the
+// client's own has expired, or all of the authorities have.
 func CheckTLS(s Server) error { return connect.CheckTLS(s) }
 
 // RunWorker is the other side of [Config.Worker]. It gives up all rights of its process that it

@@ -57,6 +57,9 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 		if e.tls, err = listener.TLS(serve.TLS.Cert, serve.TLS.Key, serve.TLS.ClientCA); err != nil {
 			return e, exit.Usage(fmt.Errorf("[serve.tls] of %s: %w", s.place(), err), "")
 		}
+		if err := listener.CheckTLS(serve.TLS.Cert, serve.TLS.Key, serve.TLS.ClientCA, serve.Hosts); err != nil { // it may be renewed while it is served
+			a.Warn("[serve.tls] of %s: %v", s.place(), err)
+		}
 	}
 	if serve.TLS.ClientCA != "" {
 		c.Principal = gateway.Certificate

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/internal/certtest"
@@ -177,6 +178,28 @@ func TestServeFollowsItsRules(t *testing.T) {
 	}
 	p.signal(syscall.SIGTERM)
 	p.wantExit(exit.CodeOK)
+}
+
+// A certificate that clients refuse is told of at the start.
+func TestServeWithAnExpiredCertificate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	certtest.WriteTo(dir, "server", certtest.New().Issue(x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(-time.Minute)}))
+	config := filepath.Join(dir, "serve.toml")
+	if err := os.WriteFile(config, []byte("[serve]\ntls = { cert = \"server.pem\", key = \"server.key\" }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	p := start(t, func(c *exec.Cmd) (io.ReadCloser, error) {
+		c.Stderr = &stderr
+		return c.StdoutPipe()
+	}, "wharf", "serve", "--config", config, "--http", "0")
+	p.await("https://")
+	p.interrupt()
+	p.wantExit(exit.CodeInterrupted)
+	if said := stderr.String(); strings.Count(said, "warning: [serve.tls] of "+config+": the certificate has expired at ") != 1 {
+		t.Errorf("stderr %q", said)
+	}
 }
 
 // S2: at an address that other machines can reach, clients come over TLS with a certificate, and may

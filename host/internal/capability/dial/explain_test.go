@@ -92,6 +92,7 @@ func TestClientCertificateIsChecked(t *testing.T) {
 	}{
 		{TLS{CAFile: authority.WriteTo(dir), CertFile: cert, KeyFile: key}, ""},
 		{TLS{CertFile: oldCert, KeyFile: oldKey}, "has expired at "},
+		{TLS{CAFile: oldCert}, "have expired, the last at "},
 		{TLS{CertFile: cert, KeyFile: oldKey}, "private key does not match public key"},
 		{TLS{CertFile: cert, KeyFile: sealed}, "is encrypted; expected one without a passphrase"},
 	} {

@@ -51,16 +51,34 @@ func (t TLS) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// Check returns what is wrong with the files: Config returns an error, or the client's certificate has expired.
+// Check returns what is wrong with the files: Config returns an error, the client's certificate has expired, or all of
+// those of the CA file have.
 func (t TLS) Check() error {
 	config, err := t.Config()
-	if err != nil || len(config.Certificates) == 0 {
+	if err != nil {
 		return err
+	}
+	if end := lastOf(t.CAFile); !end.IsZero() && time.Now().After(end) {
+		return fmt.Errorf("the certificates of the CA file %q have expired, the last at %s; have the new one from who runs the server", t.CAFile, end.UTC().Format(time.DateTime))
+	}
+	if len(config.Certificates) == 0 {
+		return nil
 	}
 	if end := config.Certificates[0].Leaf.NotAfter; time.Now().After(end) {
 		return fmt.Errorf("the client certificate %q has expired at %s; its authority has to renew it", t.CertFile, end.UTC().Format(time.DateTime))
 	}
 	return nil
+}
+
+// lastOf returns when the last certificate of a file expires; zero if there is none.
+func lastOf(name string) (end time.Time) {
+	text, err := os.ReadFile(name)
+	for block, rest := pem.Decode(text); err == nil && block != nil; block, rest = pem.Decode(rest) {
+		if cert, err := x509.ParseCertificate(block.Bytes); err == nil && cert.NotAfter.After(end) {
+			end = cert.NotAfter
+		}
+	}
+	return end
 }
 
 // isEncrypted reports whether a file holds a key that takes a passphrase.
