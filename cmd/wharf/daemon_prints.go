@@ -27,8 +27,9 @@ func (a *app) prints(s *settings, folder string) prints {
 	p := prints{servers: make(map[string]string), errs: make(map[string]error), process: make(map[string]string)}
 	servers := s.wanted() // first: a project says how plugins run
 	fixed, err := json.Marshal([]any{s.plugins, s.reconnect, s.maxTimeout, s.audit, s.policies})
-	access, wrong := json.Marshal([]any{s.access, s.narrowed()})
-	err = errors.Join(err, wrong)
+	narrowed, wrong := s.narrowed() // if it fails, no server is shared, and each command says why
+	access, unwritten := json.Marshal([]any{s.access, narrowed})
+	err = errors.Join(err, wrong, unwritten)
 	rest := string(fixed) + string(access)
 	secrets, _ := a.openVault() // without a folder for it no server has any
 	var every, everyFixed strings.Builder

@@ -15,20 +15,6 @@ import (
 // which it was made. It is a [policy.Decider].
 type liveRules struct{ now atomic.Pointer[readRules] }
 
-// readRules are rules, and the tables that they were made of.
-type readRules struct {
-	*policy.Rules
-	tables [][]policy.Table
-}
-
-func (s *settings) readRules() (*readRules, error) {
-	rules, err := s.rules()
-	if err != nil {
-		return nil, err
-	}
-	return &readRules{rules, append(s.narrowed(), s.access)}, nil
-}
-
 // newLiveRules returns the rules of settings.
 func newLiveRules(s *settings) (*liveRules, error) {
 	first, err := s.readRules()

@@ -14,11 +14,30 @@ import (
 // rules returns who may call what, by the configuration and the files of the project. A file that was named
 // is the only one that counts.
 func (s *settings) rules() (*policy.Rules, error) {
-	r, err := policy.New(s.access, s.narrowed()...)
+	r, err := s.readRules()
+	if err != nil {
+		return nil, err
+	}
+	return r.Rules, nil
+}
+
+// readRules are rules, and the tables that they were made of.
+type readRules struct {
+	*policy.Rules
+	tables [][]policy.Table
+}
+
+func (s *settings) readRules() (*readRules, error) {
+	narrowed, err := s.narrowed()
+	if err != nil {
+		return nil, exit.WithHint(exit.Configuration(fmt.Errorf("configuration: %w", err)),
+			"the file has rules about who may call what, and they hold only when it can be read: mend it")
+	}
+	r, err := policy.New(s.access, narrowed...)
 	if err != nil {
 		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
-	return r, nil
+	return &readRules{r, append(narrowed, s.access)}, nil
 }
 
 // denies reports whether the rules deny a tool of a server to a command.
@@ -33,10 +52,11 @@ func denies(rules *policy.Rules, server host.Server, target policy.Target, name 
 	return !host.Decide(context.Background(), &server, []policy.Decider{rules}, &call).Allow
 }
 
-// narrowed returns the tables of the project around the working folder.
-func (s *settings) narrowed() [][]policy.Table {
+// narrowed returns the tables of the project around the working folder. The error is that of a file which has such
+// tables, and cannot be read.
+func (s *settings) narrowed() ([][]policy.Table, error) {
 	if s.chosen {
-		return nil
+		return nil, nil
 	}
 	return config.DiscoverAccess(cmp.Or(s.folder, "."))
 }

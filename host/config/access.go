@@ -2,9 +2,11 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/wharf-mcp/wharf/host/policy"
 )
@@ -58,15 +60,16 @@ func (e *entry) audit() (a *Audit) {
 }
 
 // DiscoverAccess returns the tables of who may call what in the project files of Wharf that concern a
-// working folder, a list for each file. It reads them as [Discover] does; one that cannot be used is left
-// out, and [Discover] warns of it.
-func DiscoverAccess(dir string) (files [][]policy.Table) {
+// working folder, a list for each file. It reads them as [Discover] does, which warns of one that cannot be used. If
+// there are such tables in it, the error says what is wrong: to go on without them would allow what they deny.
+func DiscoverAccess(dir string) (files [][]policy.Table, err error) {
 	d := &Discovery{left: maxProjectBytes}
-	dir, err := realFolder(dir)
+	dir, err = realFolder(dir)
 	if err != nil {
-		return nil
+		return nil, nil // as if there were no project
 	}
 	home, _ := os.UserHomeDir()
+	var wrong []error
 	for _, folder := range projectFolders(dir, home) {
 		root, err := os.OpenRoot(folder)
 		if err != nil {
@@ -77,9 +80,16 @@ func DiscoverAccess(dir string) (files [][]policy.Table) {
 		if err != nil {
 			continue
 		}
-		if f, err := parse(filepath.Join(folder, ownProjectFile), data, place{}); err == nil && len(f.Access) > 0 {
+		f, err := parse(filepath.Join(folder, ownProjectFile), data, place{})
+		switch {
+		case err == nil && len(f.Access) > 0:
 			files = append(files, f.Access)
+		case err != nil && accessTable.Match(data):
+			wrong = append(wrong, err)
 		}
 	}
-	return files
+	return files, errors.Join(wrong...)
 }
+
+// accessTable is where a table of access, or the key, begins in a file that may be no TOML.
+var accessTable = regexp.MustCompile(`(?m)^\s*(\[\s*)?["']?access\b`)

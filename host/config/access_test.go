@@ -72,7 +72,7 @@ func TestDiscoverAccess(t *testing.T) {
 		filepath.Join(dir, ".git", "x"):            "",
 		filepath.Join(dir, "wharf.toml"):           "[access.far]\nmatch = [\"*\"]\ndeny = [\"*\"]\n",
 		filepath.Join(sub, "wharf.toml"):           "[access.near]\nmatch = [\"*\"]\n[servers.x]\ncommand = \"x\"\n",
-		filepath.Join(sub, "in", "wharf.toml"):     "[access.broken]\n",
+		filepath.Join(sub, "in", "wharf.toml"):     "[servers.access]\ncommand = 1\n",
 		filepath.Join(sub, "in", "deep", "a", "b"): "",
 		filepath.Join(sub, "in", ".mcp.json"):      "{}",
 	} {
@@ -84,7 +84,11 @@ func TestDiscoverAccess(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, tables := range DiscoverAccess(filepath.Join(sub, "in", "deep")) {
+	files, err := DiscoverAccess(filepath.Join(sub, "in", "deep"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tables := range files {
 		for _, table := range tables {
 			got = append(got, table.Name+" "+table.Place)
 		}
@@ -95,5 +99,25 @@ func TestDiscoverAccess(t *testing.T) {
 	}
 	if got := Discover(filepath.Join(sub, "in")); len(got.Servers) != 1 {
 		t.Errorf("found the servers %+v", got.Servers)
+	}
+}
+
+// Rules that cannot be read are an error: to go on without them would allow what they deny.
+func TestDiscoverAccessOfABrokenFile(t *testing.T) {
+	for text, want := range map[string]string{
+		"[access.a]\n": `access a: match: names no caller`,
+		"<<<<<<< HEAD\n[ access.a]\nmatch = [\"*\"]\n":         `wharf.toml:1: is a conflict marker of git`,
+		"access.a.match = [\"*\"]\n[servers.s]\ncommand = 1\n": `server s: command: expected a text`,
+		"[servers.access]\ncommand = 1\n":                      "",
+		"access_token = \n":                                    "",
+	} {
+		folder := t.TempDir()
+		if err := os.WriteFile(filepath.Join(folder, "wharf.toml"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := DiscoverAccess(folder)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v; want %q", text, err, want)
+		}
 	}
 }
