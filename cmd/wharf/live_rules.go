@@ -67,6 +67,9 @@ func (a *app) reread(l *liveRules, g *gateway.Gateway, w *configWatcher, told *t
 		w.follow(s)
 		err = l.amend(s, g)
 	}
+	if a.Interrupted() {
+		return // an interrupt ends the reading, which is no mistake
+	}
 	var mistakes []string
 	if err != nil {
 		mistakes = []string{err.Error()}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,5 +46,13 @@ func TestServeTellsOfAMistakeOnce(t *testing.T) {
 		if got := strings.Count(said.String(), "who may call what is as before: configuration: "); got != step.want {
 			t.Errorf("%q: %d warnings, want %d: %s", step.text, got, step.want, said.String())
 		}
+	}
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	a.Life = interrupted
+	said.Reset()
+	a.reread(rules, nil, nil, &told)
+	if said.Len() > 0 {
+		t.Errorf("an interrupt: %s", said.String())
 	}
 }
