@@ -145,6 +145,7 @@ var environment = []struct{ name, meaning string }{
 	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
 	{"VISUAL, EDITOR", "The command of your editor, for `wharf edit`."},
 	{"NO_COLOR", "If it is set, the output has no colours."},
+	{"LC_ALL, LC_CTYPE, LANG", "The locale. If the first of them that is set names another charset than UTF-8, or is `C`, the line that shows progress is drawn in ASCII."},
 	{"TERM", "`dumb` is a terminal without colours."},
 	{"GOGC", "The pace of Go's collector, if Wharf's own is not wanted."},
 	{"CARGO_HOME, CARGO_INSTALL_ROOT", "Where cargo installs programs: one of a registry that is elsewhere is told of."},
