@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/policy"
 )
 
@@ -39,7 +41,7 @@ answer depends on them. If a policy wants a person to be asked, the client may n
 call by itself, and the exit code is 6.
 
 CLIENT is what a client calls itself, or principal:NAME, or command, bridge, gateway or
-control, the ways to call; a comma joins several of them. TOOL is SERVER/TOOL,
+control, the ways to call; a comma joins what is all true of one caller. TOOL is SERVER/TOOL,
 prompt:SERVER/NAME or resource:SERVER/URI.`,
 		Example: "  wharf acl check claude-code demo/echo\n  wharf acl check principal:ci,bridge prompt:demo/greet",
 		Args:    exactly("CLIENT", "TOOL"), ValidArgsFunction: a.completeAccess,
@@ -81,7 +83,7 @@ func (e *deniedCall) ExitKind() exit.Kind { return exit.Kind{Code: exit.CodeDeni
 func (a *app) checkAccess(ctx context.Context, client, target string) error {
 	caller, err := readCaller(client)
 	if err != nil {
-		return exit.Usage(err, "CLIENT is what a client calls itself, principal:NAME, or one of command, bridge, gateway and control")
+		return exit.Usage(err, "CLIENT is what a client calls itself, principal:NAME, or one of command, bridge, gateway and control; for several callers, check each by itself")
 	}
 	call, err := policy.ParseCall(target)
 	if err != nil {
@@ -166,26 +168,27 @@ func (a *app) printAccess(call *policy.Call, d policy.Decision, foreseen []host.
 	return &deniedCall{fmt.Sprintf("%s may not call %s%s: %s", call.Caller.String(), call.String(), unless, why)}
 }
 
-// readCaller reads CLIENT.
+// readCaller reads CLIENT. A call has one way, one client and one principal, so each is given once at most.
 func readCaller(text string) (c policy.Caller, err error) {
+	ways := []policy.Kind{policy.Command, policy.Bridge, policy.Gateway, policy.Control}
 	for word := range strings.SplitSeq(text, ",") {
-		what, name, found := strings.Cut(word, ":")
-		switch kind := policy.Kind(word); kind {
-		case policy.Command, policy.Bridge, policy.Gateway, policy.Control:
-			c.Kind = kind
-			continue
-		}
-		switch {
+		into, value := &c.Name, word
+		switch what, name, found := strings.Cut(word, ":"); {
 		case word == "", found && name == "" && (what == "principal" || what == "client"):
 			return c, errors.New("a word or a name of CLIENT is empty")
-		case found && what == "principal":
-			c.Principal = name
-		case found && what == "client":
-			c.Name = name
 		case word == "local": // the user, as every caller without a principal
-		default:
-			c.Name = word
+			continue
+		case slices.Contains(ways, policy.Kind(word)):
+			into = (*string)(&c.Kind)
+		case found && what == "principal":
+			into, value = &c.Principal, name
+		case found && what == "client":
+			value = name
 		}
+		if *into != "" {
+			return c, fmt.Errorf("CLIENT has %s and %s, and one caller cannot be both", cleantext.Word(*into), cleantext.Word(value))
+		}
+		*into = value
 	}
 	c.Kind = cmp.Or(c.Kind, policy.Gateway)
 	return c, nil
