@@ -117,7 +117,7 @@ func (s *auditShow) run(ctx context.Context) error {
 		err = s.followOn(ctx, path, last, end)
 	}
 	if s.broken > 0 {
-		s.app.Warn("%d lines are not whole: a program was killed, or a disk was full, while it wrote them", s.broken)
+		s.app.Warn("the log has %s that broke off: a program was killed, or a disk was full, in the middle", counted(s.broken, "line"))
 	}
 	return err
 }
@@ -331,7 +331,7 @@ type auditRow struct {
 func (s *auditShow) row(line *audit.Line) auditRow {
 	r := auditRow{at: line.At}
 	if line.Missing > 0 {
-		r.text = fmt.Sprintf("%d lines are missing, which could not be written\n", line.Missing)
+		r.text = counted(line.Missing, "line") + " missing, which could not be written\n"
 		return r
 	}
 	what := line.Method

@@ -53,5 +53,5 @@ func TestServeTellsItsCounts(t *testing.T) {
 	for answers := bufio.NewScanner(conn); answers.Scan() && !strings.Contains(answers.Text(), `"sum":3`); {
 	}
 	screen.Process.Signal(os.Interrupt)
-	screen.ends(exit.CodeInterrupted, "Served: 2 requests of 1 clients, 0 of them failed or were not valid; servers were connected 1 times")
+	screen.ends(exit.CodeInterrupted, "Served: 2 requests of 1 client, 0 of them failed or were not valid; servers were connected 1 time, and")
 }

@@ -46,7 +46,7 @@ func (a *app) effects(server host.Server) string {
 
 func sortedNames(table map[string]string) []string { return slices.Sorted(maps.Keys(table)) }
 
-func counted(n int, thing string) string {
+func counted[N int | uint64](n N, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}

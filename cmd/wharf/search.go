@@ -67,7 +67,7 @@ func (a *app) runSearch(ctx context.Context, c *registry.Client, words []string,
 		list[i] = listed{s.Name, s.Version, s.Title, s.Description, kindsOf(&s), l.Status, l.StatusMessage}
 	}
 	if found.Skipped > 0 {
-		a.Warn("%d servers that the registry lists cannot be read, and are left out", found.Skipped)
+		a.Warn("the list goes without %s that cannot be read", counted(found.Skipped, "server"))
 	}
 	switch {
 	case found.More:

@@ -276,8 +276,9 @@ func (a *app) tellMetrics(m gateway.Metrics) {
 	if !a.forPeople() || a.Quiet {
 		return
 	}
-	a.Tell(term.Dim, "Served:", fmt.Sprintf("%d requests of %d clients, %d of them failed or were not valid; servers were connected %d times, and stopped %d times as they were not used",
-		m.Requests, m.LegacyClients+m.ModernClients, m.Failed+m.Invalid, m.Connections.Connected, m.Connections.Stopped), "")
+	a.Tell(term.Dim, "Served:", fmt.Sprintf("%s of %s, %d of them failed or were not valid; servers were connected %s, and stopped %s as they were not used",
+		counted(m.Requests, "request"), counted(m.LegacyClients+m.ModernClients, "client"), m.Failed+m.Invalid,
+		counted(m.Connections.Connected, "time"), counted(m.Connections.Stopped, "time")), "")
 }
 
 // served is how the JSON output shows a server that clients reach. Without a name it is all servers

@@ -176,7 +176,7 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	servers := s.wanted()
 	a.warnOf(s)
 	lists := make([]serverTools, len(servers))
-	done := a.Busy(fmt.Sprintf("asking %d servers for their tools", len(servers)))
+	done := a.Busy("asking " + counted(len(servers), "server") + " for tools")
 	var wg sync.WaitGroup
 	for i, server := range servers {
 		wg.Go(func() {

@@ -236,7 +236,7 @@ func happening(l *trace.Line) string {
 		return "opened " + plain.Line(l.Transport)
 	case trace.Gap, trace.End:
 		if l.Missing > 0 {
-			return fmt.Sprintf("%d messages are missing", l.Missing)
+			return counted(l.Missing, "message") + " missing"
 		}
 		return "the end"
 	case trace.Lost, trace.Closed, trace.Dropped:
