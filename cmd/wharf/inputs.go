@@ -39,6 +39,7 @@ func (n *inputs) give(in registry.Input, text string) error {
 		return fmt.Errorf("%s: %s", in.Of, wrong)
 	}
 	switch {
+	case strings.TrimSpace(text) == "": // there is nothing to keep, and no path
 	case in.IsSecret && !refers.MatchString(text):
 		name := n.entry + "/" + notInNames.ReplaceAllString(in.ID, "_")
 		n.secrets[name] = text

@@ -55,6 +55,20 @@ func TestInputsKeepSecrets(t *testing.T) {
 	}
 }
 
+// Empty text for what need not be given is no path, and no secret.
+func TestInputsTakeEmptyText(t *testing.T) {
+	n := newInputs("s")
+	for id, value := range map[string]registry.Value{"dir": {Format: "filepath"}, "KEY": {IsSecret: true}, "NAME": {}} {
+		err := n.give(registry.Input{ID: id, Of: id, Value: value}, "")
+		if got := n.answers[id]; err != nil || !slices.Equal(got, []string{""}) {
+			t.Errorf("the answer to %s is %q, %v", id, got, err)
+		}
+	}
+	if len(n.secrets) > 0 {
+		t.Errorf("the vault gets %q", n.secrets)
+	}
+}
+
 // Two commands copy the same servers at once: the one whose entries are not written leaves the secrets that the
 // entries of the other mean, and takes back its own.
 func TestUndoKeepsSecretsOfEntries(t *testing.T) {

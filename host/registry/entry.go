@@ -189,6 +189,8 @@ func (f filler) word(w word) (texts []string) {
 func (in *Input) Check(answer string) string {
 	_, err := strconv.ParseFloat(answer, 64)
 	switch {
+	case in.IsRequired && strings.TrimSpace(answer) == "":
+		return "it is needed, and the text that is given for it is empty"
 	case len(answer) > maxValue || strings.ContainsAny(answer, "\x00\r\n"):
 		return "it is too long, or has more than one line"
 	case strings.Contains(answer, "${"):
