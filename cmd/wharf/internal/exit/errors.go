@@ -117,9 +117,21 @@ func (e *hinted) Unwrap() error { return e.error }
 // WithHint adds a hint to err, and leaves its kind as it is.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
-// HintOf returns the hint of err, or "". One from [Usage] takes precedence over one from
-// [WithHint], and that over the host's.
+// several is the error of several things, with the hints of all of them.
+type several struct {
+	error
+	hint string
+}
+
+func (e *several) Unwrap() error { return e.error }
+
+// HintOf returns the hint of err, or "". That of several [Failures] takes precedence over one from [Usage], that over
+// one from [WithHint], and that over the host's.
 func HintOf(err error) string {
+	var all *several
+	if errors.As(err, &all) {
+		return all.hint
+	}
 	var wrong *usageError
 	if errors.As(err, &wrong) && wrong.hint != "" {
 		return wrong.hint

@@ -42,3 +42,31 @@ func TestEndings(t *testing.T) {
 		})
 	}
 }
+
+// Each of several failures keeps its hint, and its name where the hints differ.
+func TestFailures(t *testing.T) {
+	with := func(hint string) error { return Usage(errors.New("x"), "%s", hint) }
+	for _, tt := range []struct {
+		errs []error
+		want string
+	}{
+		{nil, ""},
+		{[]error{with("one")}, "one"},
+		{[]error{with(""), with("")}, ""},
+		{[]error{with("one"), errors.New("y"), WithHint(errors.New("z"), "two")}, "0: one\n2: two"},
+		{[]error{WithHint(errors.New("z"), "one"), with("one")}, "one"},
+		{[]error{errors.New("y"), with("one")}, "1: one"},
+	} {
+		var f Failures
+		for i, err := range tt.errs {
+			f.Add(fmt.Sprint(i), err)
+		}
+		err := f.Err()
+		if got := HintOf(fmt.Errorf("update: %w", err)); err != nil && got != tt.want || (err == nil) != (tt.errs == nil) {
+			t.Errorf("%v: the hint is %q; want %q", err, got, tt.want)
+		}
+		if wanted := map[int]string{1: "0"}[len(tt.errs)]; f.Only() != wanted {
+			t.Errorf("%v: it is of %q; want %q", err, f.Only(), wanted)
+		}
+	}
+}
