@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -141,10 +142,15 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 
 // added says that a server is in the file now, and what to type next.
 func (a *app) added(f *tomledit.File, name, state string) string {
-	if problem := a.notReady(f, name); problem != "" {
-		return a.Own("%s is %s, but is not ready: %s", name, state, cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
+	return cmp.Or(a.unready(name, state, a.notReady(f, name)), a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", name, state))
+}
+
+// unready says that a server is in the file as it is to be, and has a problem; "" if it has none.
+func (a *app) unready(name, state, problem string) string {
+	if problem == "" {
+		return ""
 	}
-	return a.Own("%s is %s; `wharf tools %[1]s` lists what it can do.", name, state)
+	return a.Own("%s is %s, but is not ready: %s", name, state, cleantext.Visible(strings.ReplaceAll(problem, "\n", "; ")))
 }
 
 // notReady says why a server that is in the file now cannot be used yet, or returns "".

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,23 @@ func (n *inputs) give(in registry.Input, text string) error {
 	}
 	n.answers[in.ID] = append(n.answers[in.ID], config.Escape(text, true))
 	return nil
+}
+
+// unused says of which answers an entry has nothing, since the person has changed the part that they are for, and
+// drops the secrets among them.
+func (n *inputs) unused(wanted []registry.Input, s host.Server) (cautions []string) {
+	texts := slices.Concat(s.Args, []string{s.URL}, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)))
+	for _, in := range wanted {
+		answer := strings.Join(n.answers[in.ID], "")
+		taken := slices.ContainsFunc(n.answers[in.ID], func(text string) bool {
+			return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, text) })
+		})
+		if answer != "" && !in.Flag && !taken {
+			cautions = append(cautions, "nothing takes the answer to "+in.Of+": what it is for stays as it is")
+		}
+	}
+	maps.DeleteFunc(n.secrets, func(name, _ string) bool { return !s.MeansSecret(name) })
+	return cautions
 }
 
 var (

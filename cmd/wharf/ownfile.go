@@ -137,5 +137,5 @@ type changed struct {
 	To    string   `json:"to,omitempty"`    // the version in the registry
 	Needs []string `json:"needs,omitempty"` // variables of the environment
 
-	Problem string `json:"problem,omitempty"` // of what was added: why it is not ready
+	Problem string `json:"problem,omitempty"` // of what was added or updated: why it is not ready
 }

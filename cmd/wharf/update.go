@@ -23,13 +23,14 @@ import (
 )
 
 func newUpdate(a *app) *cobra.Command {
-	yes, address := false, ""
+	var r updateRequest
 	cmd := &cobra.Command{
 		Use: "update [SERVER]", Short: "Bring servers of a registry to their newest versions, after showing what changes",
 		Long: `Bring a server of your configuration that came from a registry to its newest
 version, or all of them. What would change is shown, and written if you say yes.
 What you have changed in an entry yourself stays. A secret that the new version does
-not take any more leaves the vault.
+not take any more leaves the vault. What it needs and the entry lacks is asked for, or given
+by --set; without a terminal it is taken from the environment when the server starts.
 
 A version of a server never changes. If the registry says something else of the
 version that you have than it said when you added it, you are told. For that, for a
@@ -41,17 +42,28 @@ without a SERVER those are updated that came from there.`,
 		ValidArgsFunction: a.completeRegistered,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				return a.runUpdate(cmd.Context(), args[0], address, yes)
+				return a.runUpdate(cmd.Context(), args[0], &r)
 			}
-			return a.runUpdateAll(cmd.Context(), address, yes)
+			if len(r.set) > 0 {
+				return exit.Usage(errors.New("--set is for one server"), "write its name too")
+			}
+			return a.runUpdateAll(cmd.Context(), &r)
 		},
 	}
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.Flags().StringVar(&address, "registry", "", "ask the registry at this `URL` (default: the one that the server came from)")
+	cmd.Flags().BoolVar(&r.yes, "yes", false, "do not ask")
+	cmd.Flags().StringArrayVar(&r.set, "set", nil, "the answer to what the new version needs, `INPUT=VALUE`")
+	cmd.Flags().StringVar(&r.registry, "registry", "", "ask the registry at this `URL` (default: the one that the server came from)")
 	return cmd
 }
 
-func (a *app) runUpdate(ctx context.Context, name, address string, yes bool) error {
+// updateRequest is how servers are to be updated, by the flags of update.
+type updateRequest struct {
+	registry string // "" is the one that a server came from
+	set      []string
+	yes      bool
+}
+
+func (a *app) runUpdate(ctx context.Context, name string, r *updateRequest) error {
 	f, s, err := a.ownServer(name)
 	if err != nil {
 		return err
@@ -59,7 +71,7 @@ func (a *app) runUpdate(ctx context.Context, name, address string, yes bool) err
 	if s.Registry.Name == "" {
 		return exit.Usage(fmt.Errorf("the server %q did not come from a registry", name), "an entry that did says so in its registry table")
 	}
-	done, err := a.update(ctx, f, s, cmp.Or(address, addressOf(s.Registry)), yes)
+	done, err := a.update(ctx, f, s, cmp.Or(r.registry, addressOf(s.Registry)), r)
 	if err != nil || a.forPeople() {
 		return err
 	}
@@ -67,12 +79,13 @@ func (a *app) runUpdate(ctx context.Context, name, address string, yes bool) err
 }
 
 // runUpdateAll updates one server after the other. A server that cannot or must not be
-// updated does not stop the others. An address leaves out those that came from elsewhere.
-func (a *app) runUpdateAll(ctx context.Context, address string, yes bool) error {
+// updated does not stop the others. A registry leaves out those that came from elsewhere.
+func (a *app) runUpdateAll(ctx context.Context, r *updateRequest) error {
 	f, err := a.ownFile()
 	if err != nil {
 		return err
 	}
+	address := r.registry
 	if address != "" {
 		c, err := a.registryAt(address)
 		if err != nil {
@@ -81,20 +94,21 @@ func (a *app) runUpdateAll(ctx context.Context, address string, yes bool) error 
 		address = c.Address() // as entries have it
 		c.Close()
 	}
-	list, refused := []changed{}, error(nil)
+	list, failed := []changed{}, exit.Failures{}
 	for _, s := range f.Read.Servers {
 		from := addressOf(s.Registry)
 		if s.Registry.Name == "" || ctx.Err() != nil || address != "" && address != from {
 			continue
 		}
-		done, err := a.update(ctx, f, s, from, yes)
+		done, err := a.update(ctx, f, s, from, r)
 		if err != nil {
-			refused = errors.Join(refused, err)
+			failed.Add(s.Name, err)
 			continue
 		}
 		list = append(list, done)
 	}
-	if len(list) == 0 && refused == nil {
+	refused := failed.Err()
+	if a.server = failed.Only(); len(list) == 0 && refused == nil {
 		from := "a registry"
 		if address != "" {
 			from = cleantext.Visible(address)
@@ -141,7 +155,7 @@ func addressOf(r config.Registry) string {
 
 // update shows how an entry differs from the newest version of its server in the registry at an
 // address, and changes it if the user agrees.
-func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, address string, yes bool) (done changed, err error) {
+func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, address string, r *updateRequest) (done changed, err error) {
 	a.server = s.Name
 	defer func() {
 		if err != nil {
@@ -166,11 +180,14 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 		for _, c := range statusCaution(latest) {
 			a.Warn("%s: %s", s.Name, c)
 		}
+		if len(r.set) > 0 {
+			a.Warn("%s: --set is of no use, since there is nothing to update", s.Name)
+		}
 		fmt.Fprint(a.Err, a.Own("%s is the newest version, %s.", plain.Name(s.Name, plain.NameColumns), plain.Name(latest.Server.Version, plain.NameColumns)))
 		return done, nil
 	}
 	n := newInputs(s.Name)
-	next, above, err := a.proposal(ctx, c, v, s, n, a.CanAsk() && !yes)
+	next, above, err := a.proposal(ctx, c, v, s, n, r)
 	if err != nil {
 		for _, c := range v.underItsName(s) { // no question tells of it
 			a.Warn("%s: %s", s.Name, c)
@@ -178,7 +195,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 		return done, err
 	}
 	alone := len(v.unexpected(s, next)) == 0 // --yes is enough
-	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", yes && alone); err != nil {
+	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", r.yes && alone); err != nil {
 		a.forgetBundles(f, next)
 		if !alone && !a.CanAsk() {
 			err = exit.WithHint(err, "there is no terminal to ask at, and --yes does not stand for your answer to such a change")
@@ -204,14 +221,18 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	}
 	a.forgetBundles(f, s)
 	done.State, done.To, done.Needs = "updated", next.Registry.Version, n.unset
-	fmt.Fprint(a.Err, a.Own("%s is %s now.", plain.Name(s.Name, plain.NameColumns), plain.Name(done.To, plain.NameColumns)))
+	if !next.Disabled {
+		done.Problem = a.notReady(f, s.Name)
+	}
+	is := plain.Name(done.To, plain.NameColumns) + " now"
+	fmt.Fprint(a.Err, cmp.Or(a.unready(s.Name, is, done.Problem), a.Own("%s is %s.", plain.Name(s.Name, plain.NameColumns), is)))
 	return done, nil
 }
 
 // proposal returns the entry for the newest version, and what a person should know before they
 // agree to it.
-func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, above string, err error) {
-	next, kept, cautions, err := a.merged(ctx, c, v, s, n, mayAsk)
+func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, r *updateRequest) (next host.Server, above string, err error) {
+	next, kept, cautions, err := a.merged(ctx, c, v, s, n, r)
 	if err != nil {
 		return s, "", err
 	}
@@ -230,9 +251,9 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s h
 	return next, above, nil
 }
 
-// merged returns the entry for the newest version, with the user's changes. It asks for
-// inputs that are still missing.
-func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, mayAsk bool) (next host.Server, kept, cautions []string, err error) {
+// merged returns the entry for the newest version, with the user's changes and the answers of --set. It asks
+// for inputs that are still missing.
+func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, r *updateRequest) (next host.Server, kept, cautions []string, err error) {
 	old, fresh, err := a.optionsOf(ctx, c, v, s)
 	if err != nil {
 		return s, nil, nil, err
@@ -248,13 +269,16 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 		}
 		return s, nil, nil, exit.Usage(err, "to add it anew, with its answers: `wharf remove %s && wharf add %s --name %s`", s.Name, s.Registry.Name, s.Name)
 	}
+	if _, _, err := (&addRequest{set: r.set}).answer(n, fresh.Inputs()); err != nil {
+		return s, nil, nil, err
+	}
 	for {
 		next, kept, err = registry.Merge(old, fresh, s, n.answers)
 		var missing *registry.MissingError
 		if !errors.As(err, &missing) {
 			break
 		}
-		if err := a.completeInputs(ctx, n, missing.Inputs, mayAsk); err != nil {
+		if err := a.completeInputs(ctx, n, missing.Inputs, a.CanAsk() && !r.yes); err != nil {
 			return s, nil, nil, err
 		}
 	}
@@ -262,7 +286,7 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 	if next.Registry.Address = c.Address(); c.Address() == registry.Official {
 		next.Registry.Address = ""
 	}
-	return next, kept, fresh.Cautions(next), err
+	return next, kept, append(n.unused(fresh.Inputs(), next), fresh.Cautions(next)...), err
 }
 
 // optionsOf returns the option that an entry was made from (nil if that is not known), and
