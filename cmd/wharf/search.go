@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,9 @@ Anyone can publish a server. That one is listed says nothing about it.`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if limit < 1 {
 				return exit.Usage(fmt.Errorf("--limit %d: expected a number above 0", limit), "the default is 30")
+			}
+			if words = strings.Fields(strings.Join(words, " ")); len(words) == 0 { // no name has a blank in it
+				return exit.Usage(errors.New("WORD is empty"), "usage: %s", usage(cmd))
 			}
 			c, err := a.registryAt(address)
 			if err != nil {
