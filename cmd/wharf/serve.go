@@ -296,12 +296,13 @@ func (a *app) tellServed(l listener.Set, e entrance, servers []host.Server) erro
 	var list []served
 	rows := plain.Table{{"NAME", "ADDRESS"}}
 	if l.HTTP != nil {
-		at := e.url(l.HTTP.Addr().String())
-		list, rows = append(list, served{URL: at.String(), Token: e.token}), append(rows, []string{all, at.String()})
-		for _, server := range servers {
-			at := at.JoinPath(server.Name).String()
-			list = append(list, served{Name: server.Name, URL: at, Token: e.token})
-			rows = append(rows, []string{plain.Name(server.Name, plain.NameColumns), at})
+		for _, at := range e.urls(l.HTTP.Addr().String()) {
+			list, rows = append(list, served{URL: at.String(), Token: e.token}), append(rows, []string{all, at.String()})
+			for _, server := range servers {
+				at := at.JoinPath(server.Name).String()
+				list = append(list, served{Name: server.Name, URL: at, Token: e.token})
+				rows = append(rows, []string{plain.Name(server.Name, plain.NameColumns), at})
+			}
 		}
 	}
 	if l.Socket != nil {
@@ -310,6 +311,9 @@ func (a *app) tellServed(l listener.Set, e entrance, servers []host.Server) erro
 	}
 	if e.token != "" && a.forPeople() && !a.Quiet {
 		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+e.token, "")
+	}
+	if e.authority != "" && a.forPeople() && !a.Quiet {
+		a.Tell(term.Dim, "Certificate:", "each client also needs one that is signed by "+e.authority, "")
 	}
 	return a.printList(list, rows)
 }

@@ -29,6 +29,7 @@ type entrance struct {
 	tls       *tls.Config           // nil is none
 	oauth     *oauth.ResourceServer // nil is none
 	token     string                // the file of the user's token; "" means that it is not accepted
+	authority string                // the file by which the certificates of clients are checked; "" is none
 }
 
 // enter makes an entrance at the address of --http, and has c accept the clients that prove who they
@@ -61,7 +62,7 @@ func (a *app) enter(given string, s *settings, c *gateway.Config) (e entrance, e
 			a.Warn("[serve.tls] of %s: %v", s.place(), err)
 		}
 	}
-	if serve.TLS.ClientCA != "" {
+	if e.authority = serve.TLS.ClientCA; e.authority != "" {
 		c.Principal = gateway.Certificate
 	}
 	if o := serve.OAuth; o.Issuer != "" {
@@ -106,8 +107,15 @@ func missingElsewhere(s *config.Serve) (missing []string) {
 	return missing
 }
 
-// url returns where clients reach all servers, once the program listens at an address.
-func (e *entrance) url(listens string) *url.URL {
+// urls returns where clients reach all servers, once the program listens at an address. Those that sign in reach them
+// at the first, which is what the tokens of [serve.oauth] are about.
+func (e *entrance) urls(listens string) (all []*url.URL) {
+	if resource, err := url.Parse(e.resource); err == nil && resource.Host != "" {
+		all = append(all, resource.JoinPath("mcp"))
+	}
+	if e.elsewhere && len(all) > 0 {
+		return all
+	}
 	u := &url.URL{Scheme: "http", Host: listens}
 	if e.tls != nil {
 		u.Scheme = "https"
@@ -119,10 +127,10 @@ func (e *entrance) url(listens string) *url.URL {
 		}
 		u.Host = host + ":" + u.Port()
 	}
-	if resource, err := url.Parse(e.resource); err == nil && resource.Host != "" && e.elsewhere {
-		u = resource
+	if u = u.JoinPath("mcp"); len(all) > 0 && all[0].String() == u.String() {
+		return all
 	}
-	return u.JoinPath("mcp")
+	return append(all, u)
 }
 
 // close ends what the entrance fetches.

@@ -18,6 +18,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/listener"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/internal/certtest"
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
@@ -81,13 +83,14 @@ func TestS5NoTokenIsPassedOn(t *testing.T) {
 	}
 	p := start(t, (*exec.Cmd).StdoutPipe, "sh", "-c", `WHARF_TRACE=rpc,abi,io OTEL_EXPORTER_OTLP_ENDPOINT="$1" exec wharf serve --config "$0/wharf.toml" --http 0 --record "$0/record" 2>"$0/stderr"`, dir, receiver.URL)
 	var list []served
-	if line := p.await("far"); json.Unmarshal([]byte(line), &list) != nil || !strings.HasPrefix(list[0].URL, "https://127.0.0.1:") {
+	if line := p.await("far"); json.Unmarshal([]byte(line), &list) != nil || list[0].URL != "https://mcp.example.com/mcp" || !strings.HasPrefix(list[2].URL, "https://127.0.0.1:") {
 		t.Fatal(line)
 	}
+	here := list[2].URL
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool(), ServerName: "localhost"}}}
 	defer client.CloseIdleConnections()
 	ask := func(token, body string, headers ...string) (int, http.Header, string) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, list[0].URL+"?access_token="+token, strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, here+"?access_token="+token, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,5 +172,39 @@ func TestS5NoTokenIsPassedOn(t *testing.T) {
 	}
 	if !strings.Contains(where["audit.jsonl"], `"principal":"ann"`) {
 		t.Errorf("the audit has no principal: %s", where["audit.jsonl"])
+	}
+}
+
+// What is printed first is where a client can sign in, and that a certificate is needed is said.
+func TestServedURLs(t *testing.T) {
+	const here, far = "127.0.0.1:7777", "https://mcp.example.com"
+	for _, tt := range []struct {
+		e    entrance
+		want string
+	}{
+		{entrance{}, "http://127.0.0.1:7777/mcp"},
+		{entrance{tls: &tls.Config{}}, "https://127.0.0.1:7777/mcp"},
+		{entrance{resource: far}, far + "/mcp http://127.0.0.1:7777/mcp"},
+		{entrance{resource: far + "/one/"}, far + "/one/mcp http://127.0.0.1:7777/mcp"},
+		{entrance{resource: "http://127.0.0.1:7777"}, "http://127.0.0.1:7777/mcp"},
+		{entrance{resource: far, elsewhere: true, hosts: []string{"mcp.example.com"}, tls: &tls.Config{}}, far + "/mcp"},
+		{entrance{elsewhere: true, hosts: []string{"::1"}, tls: &tls.Config{}}, "https://[::1]:7777/mcp"},
+	} {
+		var got []string
+		for _, u := range tt.e.urls(here) {
+			got = append(got, u.String())
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%+v: %q; want %q", tt.e, got, tt.want)
+		}
+	}
+	for authority, want := range map[string]bool{"/etc/ca.pem": true, "": false} {
+		var out, said bytes.Buffer
+		a := &app{Terminal: &term.Terminal{Out: &out, Err: &said}}
+		a.flags.output = formatText
+		err := a.tellServed(listener.Set{}, entrance{token: "/run/token", authority: authority}, nil)
+		if got := strings.Contains(said.String(), "Certificate: each client also needs one that is signed by /etc/ca.pem\n"); err != nil || got != want {
+			t.Errorf("%q: %q, %v", authority, said.String(), err)
+		}
 	}
 }
