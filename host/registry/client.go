@@ -31,6 +31,7 @@ const (
 // Client asks one registry. It may be used by several goroutines until it is closed.
 type Client struct {
 	base    string // "https://host/path", without a slash at its end
+	local   bool   // it is on this machine
 	fetcher *egress.Fetcher
 
 	secret func(ctx context.Context, name string) (string, error)
@@ -53,7 +54,7 @@ func New(address string, secret func(ctx context.Context, name string) (string, 
 		return nil, configError("", "registry: %w", err)
 	}
 	base := strings.TrimRight(u.Scheme+"://"+u.Host+u.EscapedPath(), "/")
-	return &Client{base: strings.TrimSuffix(base, "/v0.1"), fetcher: fetcher, secret: secret, named: "registry:" + u.Host}, nil
+	return &Client{base: strings.TrimSuffix(base, "/v0.1"), local: egress.IsLoopback(u.Hostname()), fetcher: fetcher, secret: secret, named: "registry:" + u.Host}, nil
 }
 
 // Address returns the address of the registry.
@@ -84,6 +85,7 @@ func (c *Client) Version(ctx context.Context, name, version string) (*Listing, e
 	case l.Server.Name != name || version != "latest" && l.Server.Version != version:
 		return nil, protocolError("the registry was asked for %s and answered with %s", label(name, version), label(l.Server.Name, l.Server.Version))
 	}
+	l.Server.local = c.local
 	return l, nil
 }
 

@@ -60,12 +60,12 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 // network; the registry must not lead there.
 func (o *Option) checkFilled(text string, f filler) error {
 	if own, _ := (filler{o, nil}).fill(o.url); own == text {
-		if err := checkURL(text); err != nil {
+		if err := o.checkURL(text); err != nil {
 			return denied("", "%w", err)
 		}
 		return nil
 	}
-	if host, registrys := f.host(); registrys && leadsTo(host) != "" {
+	if host, registrys := f.host(); registrys && leadsTo(host) != "" && !o.mayLeadTo(host) {
 		return denied("", "by what the registry says, the url %s leads %s", cleantext.Line(text, 200), leadsTo(host))
 	}
 	u, err := url.Parse(text)

@@ -27,6 +27,7 @@ type Option struct {
 	env     []word
 
 	url     template // of a remote
+	local   bool     // which may be on this machine
 	headers []word
 }
 
@@ -43,7 +44,7 @@ func (s *Server) Options(remotesFirst bool) []*Option {
 	bundles := func(o *Option) bool { return o.Kind == "mcpb" }
 	packages = slices.Concat(slices.DeleteFunc(slices.Clone(packages), bundles), slices.DeleteFunc(packages, func(o *Option) bool { return !bundles(o) }))
 	for i := range s.Remotes {
-		remotes = append(remotes, s.Remotes[i].option())
+		remotes = append(remotes, s.Remotes[i].option(s.local))
 	}
 	if remotesFirst {
 		return slices.Concat(remotes, packages)
@@ -51,9 +52,9 @@ func (s *Server) Options(remotesFirst bool) []*Option {
 	return slices.Concat(packages, remotes)
 }
 
-// option returns the way to reach a remote.
-func (r *Remote) option() *Option {
-	o := &Option{Kind: "http", Runs: r.URL}
+// option returns the way to reach a remote, which may be on this machine if local.
+func (r *Remote) option(local bool) *Option {
+	o := &Option{Kind: "http", Runs: r.URL, local: local}
 	o.url = o.inputs.template(r.URL, "the url", "", r.Variables)
 	for _, h := range r.Headers {
 		o.headers = append(o.headers, o.inputs.variable(h, "header"))
@@ -69,12 +70,8 @@ func (r *Remote) option() *Option {
 		o.Unusable = err.Error()
 		return o
 	}
-	scheme, _, _ := strings.Cut(o.url[0].text, "://")
-	if o.url[0].text != "" && scheme != "https" && o.Unusable == "" {
-		o.Unusable = "its url is not https, so what you send to it could be read on the way"
-	}
-	if o.Unusable == "" && len(o.url) == 1 {
-		if err := checkURL(r.URL); err != nil {
+	if o.Unusable == "" {
+		if err := o.checkStart(r.URL); err != nil {
 			o.Unusable = err.Error()
 		}
 	}
@@ -104,20 +101,45 @@ func (o *Option) checkParts() error {
 	return nil
 }
 
-// checkURL refuses the url of a remote that leads to this machine or into its network.
-func checkURL(text string) error {
+// checkStart refuses the url of a remote for what does not depend on answers.
+func (o *Option) checkStart(text string) error {
+	scheme, _, _ := strings.Cut(o.url[0].text, "://")
+	host, _ := filler{o, nil}.host()
+	switch {
+	case len(o.url) == 1:
+		return o.checkURL(text)
+	case scheme == "https" || o.url[0].text == "":
+		return nil
+	case scheme != "http" || !egress.IsLoopback(host):
+		return errNotEncrypted
+	case !o.local:
+		return errors.New("its url leads " + leadsTo(host))
+	}
+	return nil
+}
+
+// checkURL refuses the url of a remote that leads to this machine or into its network. If the registry is on this
+// machine, so may the remote be.
+func (o *Option) checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Hostname() == "" || u.User != nil || len(text) > maxValue:
 		return errors.New("its url is no address of a server")
-	case u.Scheme != "https":
-		return errors.New("its url is not https, so what you send to it could be read on the way")
+	case o.mayLeadTo(u.Hostname()) && (u.Scheme == "https" || u.Scheme == "http"):
+		return nil
+	case u.Scheme != "https" && !egress.IsLoopback(u.Hostname()):
+		return errNotEncrypted
 	}
 	if where := leadsTo(u.Hostname()); where != "" {
 		return errors.New("its url leads " + where)
 	}
 	return nil
 }
+
+var errNotEncrypted = errors.New("its url is not https, so what you send to it could be read on the way")
+
+// mayLeadTo reports whether a host is this machine, and the registry is on it too.
+func (o *Option) mayLeadTo(host string) bool { return o.local && egress.IsLoopback(host) }
 
 // leadsTo says where a host leads that is not one of the internet, or returns "".
 func leadsTo(host string) string {

@@ -152,19 +152,54 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		`{"type": "streamable-http", "url": "http://example.com/mcp"}`:           "not https",
-		`{"type": "streamable-http", "url": "https://localhost/mcp"}`:            "your own machine",
-		`{"type": "streamable-http", "url": "https://127.0.0.1/mcp"}`:            "your own machine",
-		`{"type": "streamable-http", "url": "https://192.168.0.1/mcp"}`:          "your own machine",
-		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:      "your own machine",
-		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:            "your own machine",
-		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:          "your own machine",
-		`{"type": "streamable-http", "url": "https://mcp.example.invalid/mcp"}`:  "leads nowhere",
-		`{"type": "streamable-http", "url": "https://user:key@example.com/mcp"}`: "no address",
-		`{"type": "carrier-pigeon", "url": "https://example.com/mcp"}`:           "is not known here",
+		`{"type": "streamable-http", "url": "http://example.com/mcp"}`:                           "not https",
+		`{"type": "streamable-http", "url": "http://127.0.0.1:80/mcp"}`:                          "your own machine",
+		`{"type": "streamable-http", "url": "http://10.0.0.1/mcp"}`:                              "not https",
+		`{"type": "streamable-http", "url": "http://localhost:{p}/mcp", "variables": {"p": {}}}`: "your own machine",
+		`{"type": "streamable-http", "url": "http://h{p}/mcp", "variables": {"p": {}}}`:          "not https",
+		`{"type": "streamable-http", "url": "https://localhost/mcp"}`:                            "your own machine",
+		`{"type": "streamable-http", "url": "https://127.0.0.1/mcp"}`:                            "your own machine",
+		`{"type": "streamable-http", "url": "https://192.168.0.1/mcp"}`:                          "your own machine",
+		`{"type": "streamable-http", "url": "https://169.254.169.254/mcp"}`:                      "your own machine",
+		`{"type": "streamable-http", "url": "https://[fd00::1]/mcp"}`:                            "your own machine",
+		`{"type": "streamable-http", "url": "https://db.internal/mcp"}`:                          "your own machine",
+		`{"type": "streamable-http", "url": "https://mcp.example.invalid/mcp"}`:                  "leads nowhere",
+		`{"type": "streamable-http", "url": "https://user:key@example.com/mcp"}`:                 "no address",
+		`{"type": "carrier-pigeon", "url": "https://example.com/mcp"}`:                           "is not known here",
 	} {
 		if o := described(t, "remotes", text); !strings.Contains(o.Unusable, says) {
 			t.Errorf("%s: %q; want one that says %q", text, o.Unusable, says)
+		}
+	}
+}
+
+// A registry on this machine may list remotes on it, and nowhere else in one's own network.
+func TestLocalRegistry(t *testing.T) {
+	for text, says := range map[string]string{
+		`"http://127.0.0.1:7000/mcp"`:                                     "",
+		`"https://localhost:7000/mcp"`:                                    "",
+		`"http://[::1]:{p}/mcp", "variables": {"p": {"default": "7000"}}`: "",
+		`"http://localhost:{p}/mcp", "variables": {"p": {}}`:              "",
+		`"http://10.0.0.1/mcp"`:                                           "not https",
+		`"https://10.0.0.1/mcp"`:                                          "into your own network",
+		`"http://example.com/mcp"`:                                        "not https",
+		`"ftp://127.0.0.1/mcp"`:                                           "your own machine",
+		`"http://localhost{p}/mcp", "variables": {"p": {}}`:               "is not https",
+		`"https://10.0.0{p}/mcp", "variables": {"p": {}}`:                 "leads to your own machine",
+	} {
+		s := server(t, `{"name": "io.example/x", "description": "d", "version": "1.0.0", "remotes": [{"type": "streamable-http", "url": `+text+`}]}`)
+		s.local = true
+		o := s.Options(false)[0]
+		got := o.Unusable
+		answer := map[bool]string{true: ".example.com", false: "7000"}[says == "is not https"]
+		if says == "leads to your own machine" {
+			answer = ".1"
+		}
+		if _, err := o.Entry(Answers{"p": {answer}}); err != nil {
+			got = err.Error()
+		}
+		if says == "" && got != "" || !strings.Contains(got, says) {
+			t.Errorf("%s: %q; want one that says %q", text, got, says)
 		}
 	}
 }

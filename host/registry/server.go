@@ -19,6 +19,8 @@ type Server struct {
 	Repository  *Source   `json:"repository,omitempty"`
 	Packages    []Package `json:"packages,omitempty"`
 	Remotes     []Remote  `json:"remotes,omitempty"`
+
+	local bool // the registry is on this machine, so a remote may be too
 }
 
 // Source is where the source code of a server is.

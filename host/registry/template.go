@@ -95,8 +95,9 @@ func (list *inputs) variable(v Variable, kind string) word {
 	return w
 }
 
-// argument reads an argument. A named argument and its value become two words. If joined is true
-// they become one, with an equals sign, so that no program takes the value for something else.
+// argument reads an argument. A named argument and its value become two words, as VS Code has it
+// (processArguments in src/vs/platform/mcp/common/mcpManagementService.ts). If joined is true they
+// become one, with an equals sign, so that no program takes the value for something else.
 func (list *inputs) argument(a Argument, number int, joined bool) (w word, err error) {
 	id := strings.TrimLeft(a.Name, "-")
 	if a.Type == "positional" {

@@ -123,7 +123,7 @@ func webURL(what, s string) (*url.URL, error) {
 		return nil, ruleErrorf("%s holds a user or password", what)
 	case !isHost(host) || !isPort(u.Port()):
 		return nil, ruleErrorf("the host of %s is neither a name in ASCII nor an address as they are usually written", what)
-	case u.Scheme == "http" && !isLoopback(host):
+	case u.Scheme == "http" && !IsLoopback(host):
 		return nil, ruleErrorf("%s is http; only https leaves this machine", what)
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -158,9 +158,9 @@ func isPort(s string) bool {
 	return err == nil && n > 0
 }
 
-// isLoopback reports whether a host is this machine by its name (RFC 6761,
+// IsLoopback reports whether a host is this machine by its name (RFC 6761,
 // section 6.3) or address. An IPv4 address that is written as IPv6 does not count.
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	host = strings.ToLower(host)
 	a, err := netip.ParseAddr(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && !a.Is4In6() && a.IsLoopback()

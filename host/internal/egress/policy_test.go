@@ -243,7 +243,7 @@ func FuzzParseTarget(f *testing.F) {
 		if err != nil || again.String() != u.String() || !sameOrigin(u, again) {
 			t.Errorf("%q reads as %q, and that as %v, %v", s, u, again, err)
 		}
-		if u.User != nil || u.Fragment != "" || u.Scheme != "https" && !isLoopback(u.Hostname()) {
+		if u.User != nil || u.Fragment != "" || u.Scheme != "https" && !IsLoopback(u.Hostname()) {
 			t.Errorf("%q reads as %q", s, u)
 		}
 	})

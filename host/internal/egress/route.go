@@ -39,8 +39,8 @@ func (f *Fetcher) route(ctx context.Context, u *url.URL) (*route, error) {
 
 // checkHost checks the host of a discovered origin before its name is looked up.
 func (f *Fetcher) checkHost(ctx context.Context, host string) error {
-	if isLoopback(host) {
-		if s := f.policy.Server; s == nil || s.Socket() == "" && !isLoopback(s.URL().Hostname()) {
+	if IsLoopback(host) {
+		if s := f.policy.Server; s == nil || s.Socket() == "" && !IsLoopback(s.URL().Hostname()) {
 			return ruleErrorf("%s is this machine, and only servers that run here may lead to it", host)
 		}
 		return nil
@@ -109,7 +109,7 @@ func (f *Fetcher) checkName(ctx context.Context, u, proxy *url.URL) error {
 // because for a proxy localhost is another machine. The exception is a server on this machine
 // for which the user configured a proxy.
 func (f *Fetcher) proxy(to relation, u *url.URL) (*url.URL, error) {
-	if to != ownServer && isLoopback(u.Hostname()) {
+	if to != ownServer && IsLoopback(u.Hostname()) {
 		return nil, nil
 	}
 	setting := ""
@@ -155,7 +155,7 @@ func (f *Fetcher) newRoute(c routeKey) (*route, error) {
 		switch {
 		case c.proxied:
 			return nil // the address belongs to a proxy, which the user configured
-		case isLoopback(host):
+		case IsLoopback(host):
 			return loopbackOnly
 		case c.relation != discovered:
 			return nil
