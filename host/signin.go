@@ -281,6 +281,9 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 	if h.config.Person == nil || !errors.Is(err, ErrAuthRequired) || ctx.Err() != nil || session.Unattended(ctx) {
 		return false
 	}
+	if present := h.config.Person.Present; present != nil && !present(ctx) {
+		return false
+	}
 	var refusal *httpclient.Refusal
 	if errors.As(err, &refusal) && len(refusal.Keys) > 0 {
 		return false // the entry has a key already: a person has to write another in its place

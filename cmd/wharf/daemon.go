@@ -35,6 +35,10 @@ or a file that it names has changed, the daemon starts the server anew for the n
 programs that are connected keep the one that they have, which reads a secret again when it
 is started again, or when it refuses a request with it.
 
+A sign-in page is opened as the client wishes whose request needs the sign-in: a command signs
+in as it does where no daemon runs, so without a terminal nothing is opened; for bridge and
+serve with --shared the page is opened, unless they have --no-browser or $NO_BROWSER.
+
 Those commands, bridge and serve use one process of a server, as share in its entry allows,
 if they run in one folder and offer the server the same. Else they have one each: a command
 offers to answer questions on a terminal and not in a script, and a client of bridge or serve

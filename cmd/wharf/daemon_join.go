@@ -69,7 +69,7 @@ func (a *app) joinOf(s *settings, server string) (daemon.Request, error) {
 	}
 	all := a.prints(s, folder)
 	print, err := all.of(server)
-	return daemon.Request{Want: daemon.Join, Server: server, Folder: folder, Named: s.chosen, Print: print}, err
+	return daemon.Request{Want: daemon.Join, Server: server, Folder: folder, Named: s.chosen, Print: print, Opens: a.flags.opensBrowser(true)}, err
 }
 
 // loadForDaemon returns the settings as the daemon has them, which reads --config by its whole path: the
@@ -121,7 +121,7 @@ const joinWait = 2 * time.Second
 // it starts the server by itself.
 func (a *app) joinable(ctx context.Context, server host.Server) *throughDaemon {
 	f := &a.flags
-	apart := f.alone || f.stderr || f.trace != "" || f.record != "" || f.trustHash != "" || len(f.roots) > 0 ||
+	apart := f.alone || f.stderr || f.browser && !a.CanAsk() || f.trace != "" || f.record != "" || f.trustHash != "" || len(f.roots) > 0 ||
 		a.adHoc || a.address != "" || os.Getenv("WHARF_TRACE") != ""
 	if apart {
 		return nil
@@ -133,7 +133,7 @@ func (a *app) joinable(ctx context.Context, server host.Server) *throughDaemon {
 	if err != nil {
 		return nil
 	}
-	t.join.InTurn = true
+	t.join.InTurn, t.join.Opens = true, false // where a sign-in is needed to connect, this command does that itself
 	ctx, cancel := context.WithTimeout(ctx, joinWait)
 	defer cancel()
 	if err := a.askEra(ctx, t); err != nil {

@@ -93,6 +93,7 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	d.ctx, d.end = context.WithCancelCause(ctx)
 	defer d.end(nil)
 	d.worlds.app, d.worlds.file, d.worlds.ctx, d.worlds.onClient = a, file, d.ctx, d.tellClient
+	d.worlds.started = detached
 	d.worlds.running.Go(d.worlds.follow)
 	d.present = daemon.Await(idle, func() { d.end(errUnused) })
 	defer d.present.Stop()
@@ -190,6 +191,9 @@ func (d *daemonRun) join(ctx context.Context, conn io.ReadWriteCloser, r *daemon
 	defer d.programs.Add(-1)
 	if err := daemon.Reply(conn, daemon.Answer{}); err != nil {
 		return err
+	}
+	if !r.Opens {
+		ctx = gateway.WithoutBrowser(ctx)
 	}
 	if r.Server == "" {
 		return w.gateway.ServeConn(ctx, conn)

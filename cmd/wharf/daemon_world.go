@@ -48,6 +48,7 @@ type worlds struct {
 	ctx      context.Context                   // of its run
 	onClient func(c gateway.Client, left bool) // is told of the clients of all
 	present  *daemon.Clients                   // of the daemon
+	started  bool                              // a client has started the daemon, with an environment of its own
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
 
 	mu    sync.Mutex           // held while a world is made
@@ -150,6 +151,9 @@ func (all *worlds) begin(a *app, s *settings, now prints, at viewpoint) (*world,
 	w := &world{viewpoint: at, prints: now, rules: rules}
 	w.clients = daemon.Await(worldIdle, end)
 	ready := make(chan error, 1)
+	if all.started {
+		a.flags.browser = true // each client says for itself whether pages are opened
+	}
 	config := gateway.Config{Linger: lingering, TaskTime: taskTime, Hold: func() func() { return all.hold(w) }, OnClient: all.onClient}
 	all.running.Go(func() {
 		defer end()

@@ -184,7 +184,7 @@ func (a *aggregate) withAsker(ctx context.Context, r *request) context.Context {
 	a.mu.Lock()
 	capabilities := member(a.initializeParams, "capabilities")
 	a.mu.Unlock()
-	return withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	return withAsker(ctx, capabilities, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		if err := checkOffered(capabilities, method, params); err != nil {
 			return nil, err
 		}

@@ -46,7 +46,7 @@ func (a *aggregate) backend(ctx context.Context, server string, params json.RawM
 		entry, _ := a.gateway.server(server)
 		b = &backend{aggregate: a, server: entry, params: onlyMeta(params), ready: make(chan struct{})}
 		a.backends[server] = b
-		lasting := withAsker(a.ctx, askerOf(ctx))
+		lasting := withAskerOf(a.ctx, ctx)
 		a.running.Go(func() { b.begin(lasting) })
 	}
 	a.mu.Unlock()

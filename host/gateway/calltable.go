@@ -151,7 +151,7 @@ func (t *callTable) startCall(ctx context.Context, u *upstream, c *parkableCall,
 
 // relayCall sends the call to the server, and returns the result that the client gets.
 func (t *callTable) relayCall(ctx context.Context, u *upstream, c *parkableCall, r *request, m *modernMeta) (json.RawMessage, error) {
-	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	ctx = withAsker(ctx, c.capabilities, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		return t.ask(ctx, c, method, params)
 	})
 	era, err := u.era(ctx)

@@ -160,6 +160,9 @@ func (c *clientConn) Request(ctx context.Context, in *rpc.Incoming) (rpc.Appende
 	if err := c.cancellations.await(ctx, in.ID()); err != nil {
 		return nil, err
 	}
+	if isWithoutBrowser(c.ctx) {
+		ctx = WithoutBrowser(ctx)
+	}
 	t.heard = func(ctx context.Context) { c.peer.AwaitHeardBefore(ctx, in.Arrival()) }
 	r := &request{id: in.ID(), method: in.Method, params: in.Params, channel: peerChannel{c, in.Exchange()}, turn: t}
 	var result json.RawMessage

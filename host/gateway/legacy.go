@@ -47,7 +47,10 @@ func (c *legacyClient) serve(ctx context.Context, r *request) (json.RawMessage, 
 	if err != nil {
 		return nil, err
 	}
-	ctx = withAsker(ctx, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+	c.mu.Lock()
+	capabilities := c.capabilities
+	c.mu.Unlock()
+	ctx = withAsker(ctx, capabilities, func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
 		return c.ask(ctx, r.channel, method, params)
 	})
 	switch r.method {

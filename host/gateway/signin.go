@@ -16,10 +16,22 @@ import (
 // asker sends a request to the client whose request is being served, and returns its answer.
 type asker func(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 
-type askerKey struct{} // holds the asker of a request
+// The keys of the values of a request.
+type (
+	askerKey          struct{} // holds the asker
+	capabilitiesKey   struct{} // holds those that the client of the asker offers
+	withoutBrowserKey struct{} // is there if the client wants no page opened, see WithoutBrowser
+)
 
-func withAsker(ctx context.Context, ask asker) context.Context {
-	return context.WithValue(ctx, askerKey{}, ask)
+// withAsker returns the context of a request whose client offers these capabilities.
+func withAsker(ctx context.Context, capabilities json.RawMessage, ask asker) context.Context {
+	return context.WithValue(context.WithValue(ctx, capabilitiesKey{}, capabilities), askerKey{}, ask)
+}
+
+// withAskerOf returns ctx with the asker of a request.
+func withAskerOf(ctx, request context.Context) context.Context {
+	capabilities, _ := request.Value(capabilitiesKey{}).(json.RawMessage)
+	return withAsker(ctx, capabilities, askerOf(request))
 }
 
 // askerOf returns the asker of a request, or nil if it has none.
@@ -28,25 +40,41 @@ func askerOf(ctx context.Context) asker {
 	return ask
 }
 
+// WithoutBrowser returns a context for [Gateway.ServeConn] and [Gateway.ServeBare]: because of the requests of
+// that client, [Person] shows sign-in pages at the client itself or not at all. So one gateway serves clients
+// that want their pages opened and others that do not.
+func WithoutBrowser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, withoutBrowserKey{}, true)
+}
+
+func isWithoutBrowser(ctx context.Context) bool { return ctx.Value(withoutBrowserKey{}) != nil }
+
+// showsPages reports whether the client of a request offers to show pages.
+func showsPages(ctx context.Context) bool {
+	capabilities, _ := ctx.Value(capabilitiesKey{}).(json.RawMessage)
+	return askerOf(ctx) != nil && checkOffered(capabilities, mcp.MethodElicit, edit(nil, change{"mode", quote(mcp.ElicitURL)})) == nil
+}
+
 // memberElicitation is the member of an elicitation in URL mode that names it
 // (2025-11-25/client/elicitation#url-mode-elicitation-requests).
 const memberElicitation = "elicitationId"
 
 // Person returns a [host.Config].Person that shows a sign-in page at the client whose call needs it,
-// if the client can show pages (URL mode of elicitation). Otherwise p shows the page, and p asks all
-// other questions. p may be nil.
+// if the client can show pages (URL mode of elicitation). Otherwise p shows the page, unless the client is
+// served [WithoutBrowser], and p asks all other questions. p may be nil.
 func Person(p *signin.Person) *signin.Person {
 	var all signin.Person
 	if p != nil {
 		all = *p
 	}
 	elsewhere := all.OpenURL
+	all.Present = func(ctx context.Context) bool { return !isWithoutBrowser(ctx) || showsPages(ctx) }
 	all.OpenURL = func(ctx context.Context, page signin.Page) error {
 		shown, err := showPage(ctx, page)
 		switch {
 		case shown || err != nil:
 			return err
-		case elsewhere != nil:
+		case elsewhere != nil && !isWithoutBrowser(ctx):
 			return elsewhere(ctx, page)
 		}
 		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown", page.Server)

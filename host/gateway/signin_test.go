@@ -24,6 +24,7 @@ func TestPerson(t *testing.T) {
 		}
 	}
 	no := &rpc.Error{Code: -32601, Message: "no"}
+	offers := json.RawMessage(`{"elicitation":{"url":{}}}`)
 	for name, tt := range map[string]struct {
 		ask      asker
 		browsers int
@@ -38,11 +39,18 @@ func TestPerson(t *testing.T) {
 	} {
 		ctx, browsers := t.Context(), 0
 		if tt.ask != nil {
-			ctx = withAsker(ctx, tt.ask)
+			ctx = withAsker(ctx, offers, tt.ask)
 		}
 		p := Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error { browsers++; return nil }})
 		if err := p.OpenURL(ctx, page); (err == nil) != (tt.err == nil) || err != nil && err.Error() != tt.err.Error() || browsers != tt.browsers {
 			t.Errorf("%s: %v, and %d browsers", name, err, browsers)
+		}
+		if !p.Present(ctx) || p.Present(WithoutBrowser(ctx)) != (tt.ask != nil) || p.Present(WithoutBrowser(withAsker(ctx, nil, tt.ask))) {
+			t.Errorf("%s: nobody is present, or somebody who wants no browser", name)
+		}
+		browsers = 0
+		if err := p.OpenURL(WithoutBrowser(ctx), page); browsers > 0 || tt.browsers > 0 && err == nil {
+			t.Errorf("%s, of a client that wants no browser: %v, and %d browsers", name, err, browsers)
 		}
 		if err := Person(nil).OpenURL(ctx, page); tt.browsers > 0 && (err == nil || !strings.Contains(err.Error(), "its page cannot be shown")) {
 			t.Errorf("%s, without a browser: %v", name, err)
@@ -76,7 +84,7 @@ func TestConfirm(t *testing.T) {
 	} {
 		ctx := t.Context()
 		if tt.ask != nil {
-			ctx = withAsker(ctx, tt.ask)
+			ctx = withAsker(ctx, nil, tt.ask)
 		}
 		if yes, err := Confirm(ctx, q); yes != tt.yes || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, %v", name, yes, err)

@@ -14,6 +14,10 @@ import (
 // called from any goroutine, and return when their context ends. Their texts come from a
 // provider or a server, and are safe to show.
 type Person struct {
+	// Present reports whether the person may be asked because of a request with this context. If not, a
+	// request that needs a sign-in fails, and asks nobody. With nil they always may.
+	Present func(ctx context.Context) bool
+
 	// OpenURL shows a page, in a browser or by its address. It may
 	// return at once. It may also wait until the sign-in has sent the browser to its last address,
 	// and pass that address to [Page].Paste. [ErrDeclined] says that the person does not want the

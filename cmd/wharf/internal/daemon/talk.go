@@ -18,6 +18,7 @@ type Request struct {
 	Named  bool   `json:"named,omitempty"`  // its configuration file was named, so that no project counts
 	Print  string `json:"print,omitempty"`  // the fingerprint of the server there
 	InTurn bool   `json:"inTurn,omitempty"` // it may use what an earlier run has left
+	Opens  bool   `json:"opens,omitempty"`  // sign-in pages may be opened in the browser because of it
 }
 
 // Want is what is asked for.

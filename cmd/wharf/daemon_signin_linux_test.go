@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/wharf-mcp/wharf/internal/oauthtest"
+)
+
+// A daemon opens a sign-in page because of a client that wants it opened, and of no other. A command signs in
+// itself.
+func TestDaemonOpensPagesAsItsClientsWish(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
+	issuer := oauthtest.New(t.Cleanup)
+	resource := oauthtest.NewResource(t.Cleanup, issuer, mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}))
+	if err := os.WriteFile(u.config, []byte("[servers.crm]\nurl = "+strconv.Quote(resource.URL)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wishes := append(u.env, "BROWSER=visits", "NO_BROWSER=")
+	wishesNot := append(u.env, "BROWSER=visits", "NO_BROWSER=1")
+	u.env = wishesNot
+	u.must("control", "--socket") // what starts the daemon has no say for the clients that come
+	served := func(env []string, message string, args ...string) (answer string) {
+		t.Helper()
+		cmd := u.command(args...)
+		cmd.Env = env
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer in.Close()
+		lines := bufio.NewReader(out)
+		for _, line := range []string{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`, message} {
+			if _, err := in.Write([]byte(line + "\n")); err != nil {
+				t.Fatal(err)
+			}
+			if answer, err = lines.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(answer, `"error"`) {
+				break
+			}
+		}
+		return answer
+	}
+	const list, call = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"crm__echo","arguments":{"message":"x"}}}`
+	for _, env := range [][]string{wishes, wishesNot} {
+		u.env = env
+		if out, err := u.run("tools", "crm"); err == nil || !strings.Contains(err.Error(), "crm wants a sign-in, and there is no terminal to sign in at") {
+			t.Errorf("a command without a terminal: %s, %v", out, err)
+		}
+		if got := served(env, list, "bridge", "--no-browser", "--shared", "crm"); !strings.Contains(got, `"error"`) {
+			t.Error("bridge --no-browser:", got)
+		}
+		if got := served(env, call, "serve", "--no-browser", "--shared"); !strings.Contains(got, "wharf login crm") {
+			t.Error("serve --no-browser:", got)
+		}
+	}
+	if got := served(wishesNot, call, "serve", "--shared"); !strings.Contains(got, "wharf login crm") {
+		t.Error("serve with $NO_BROWSER:", got)
+	}
+	if n := len(issuer.Requests("/register")) + len(issuer.Requests("/authorize")); n > 0 {
+		t.Fatalf("a sign-in was begun that no client wanted: %d requests", n)
+	}
+	if got := served(wishes, call, "serve", "--shared"); !strings.Contains(got, `"result"`) || strings.Contains(got, "isError") {
+		t.Error("serve:", got)
+	}
+	u.env = wishes
+	if out := u.must("call", "crm", "echo", "message=x"); !strings.Contains(out, "x") {
+		t.Error("a command, once a client has signed in:", out)
+	}
+}
