@@ -172,8 +172,12 @@ func (e *Refusal) Basic() bool {
 }
 
 // Said returns the server's text if it is for people. It is "" for an HTML page, which is for
-// browsers.
+// browsers, and for JSON that says nothing.
 func (e *Refusal) Said() string {
+	switch strings.Join(strings.Fields(e.Body), "") {
+	case "{}", "[]", "null", `""`:
+		return ""
+	}
 	if strings.HasPrefix(e.Body, "<") {
 		return ""
 	}

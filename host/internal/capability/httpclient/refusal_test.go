@@ -85,6 +85,9 @@ func TestARefusalOfCredentialsSaysSoFirst(t *testing.T) {
 		"the server denies this to the credentials that it was sent; it answered HTTP 403: no":                            {HTTP: 403, Body: "no", Signed: true},
 		"HTTP 401 to a request with X-Key: no": {HTTP: 401, Body: "no", Keys: []string{"X-Key"}},
 		"HTTP 403: no":                         {HTTP: 403, Body: "no"},
+		"HTTP 403":                             {HTTP: 403, Body: "{}"},
+		"HTTP 402":                             {HTTP: 402, Body: "{\n}"},
+		`HTTP 401: {"a":{}}`:                   {HTTP: 401, Body: `{"a":{}}`},
 	} {
 		if got := r.Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
