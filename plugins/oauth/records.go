@@ -103,13 +103,20 @@ func (l *login) want(scopes []string) {
 	l.amend(func(b *binding) { b.Wanted = union(b.Wanted, scopes) })
 }
 
-// unwant forgets what want has remembered, since the authorization server does not know it.
-func (l *login) unwant() { l.amend(func(b *binding) { b.Wanted = nil }) }
+// unwant forgets what want has remembered, since the authorization server does not know it. If the sign-in that had
+// the earlier scopes is lost, it forgets those too.
+func (l *login) unwant() {
+	l.amend(func(b *binding) {
+		if b.Wanted = nil; l.isLost() {
+			b.Scope = nil
+		}
+	})
+}
 
 // amend changes what the binding says of the scopes for next time.
 func (l *login) amend(change func(*binding)) {
 	after := l.before
-	if change(&after); slices.Equal(after.Wanted, l.before.Wanted) {
+	if change(&after); slices.Equal(after.Wanted, l.before.Wanted) && slices.Equal(after.Scope, l.before.Scope) {
 		return
 	}
 	var now binding
@@ -159,6 +166,10 @@ func (l *login) checkTries(at *place) error {
 		return nil
 	}
 	server := l.Start().Server.Name
+	if missing := l.notGiven(at); len(missing) > 0 {
+		return auth.Misconfigured("the authorization server "+at.Server.Issuer+" was asked for "+brief(list(missing))+", which "+server+
+			" wants for this, and did not give it", "see what the account may do there; to try again, run: wharf login "+server)
+	}
 	if next := l.nextTries(l.scopes(at)); next.Same > mostSame || next.All > mostAll {
 		what := " has asked for a new sign-in several times in the last minutes"
 		if l.upscope {
@@ -172,6 +183,21 @@ func (l *login) checkTries(at *place) error {
 			"to try again, run: wharf login "+server)
 	}
 	return nil
+}
+
+// notGiven returns the scopes that the server misses in a token of a sign-in just now, and that the
+// authorization server has left out of that token although it was asked for them. It would again.
+func (l *login) notGiven(at *place) (missing []string) {
+	t := l.token
+	if t == nil || !l.upscope || t.Refreshed || !l.isNew(t) || t.Source.Issuer != at.Server.Issuer {
+		return nil
+	}
+	for _, scope := range parseScopes(l.wants.scope) {
+		if slices.Contains(t.Source.Scope, scope) && !slices.Contains(t.Scope, scope) {
+			missing = append(missing, scope)
+		}
+	}
+	return missing
 }
 
 // isInVain reports whether the server refuses what a person has just signed in for: the token

@@ -41,8 +41,9 @@ const offline = "offline_access"
 // scopes returns the scopes to ask for: those of the settings, else those of the
 // challenge, else all of the server's. If none of them names any, it returns none, and
 // the authorization server has the choice. A step-up also asks for the
-// earlier scopes, and so does a sign-in after one that had no person to ask. Scopes of
-// the challenge need not be among those that the server lists.
+// earlier scopes, and so does a sign-in after one that had no person to ask, or in place of
+// one that was lost, unless the settings name scopes: so what a step-up has added outlasts the
+// tokens. Scopes of the challenge need not be among those that the server lists.
 func (l *login) scopes(at *place) []string {
 	challenged := parseScopes(l.wants.scope)
 	asked := union(nil, l.settings.Scopes)
@@ -56,7 +57,8 @@ func (l *login) scopes(at *place) []string {
 	if l.upscope {
 		more = union(more, challenged)
 	}
-	if l.upscope || len(more) > 0 {
+	again := l.isLost() && len(l.settings.Scopes) == 0 && l.before.Issuer == at.Server.Issuer
+	if l.upscope || len(more) > 0 || again {
 		asked = union(union(l.before.Scope, asked), more)
 	}
 	if !l.settings.byMachine() && len(asked) > 0 && slices.Contains(at.Server.Scopes, offline) {

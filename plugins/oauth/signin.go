@@ -190,6 +190,16 @@ func (l *login) isUntried() bool {
 	return l.token.Access != start.Challenge.Token && (!l.upscope || contains(l.token.Scope, parseScopes(l.wants.scope)))
 }
 
+// isLost reports whether nothing is left of the sign-in of a person: there is no token any more, it has expired,
+// or the server refuses it.
+func (l *login) isLost() bool {
+	t, c := l.token, l.Start().Challenge
+	if l.settings.byMachine() {
+		return false
+	}
+	return t == nil || t.Expires != 0 && t.Expires <= l.Now().UnixMilli() || c != nil && c.Status == 401 && c.Token == t.Access
+}
+
 // justNow is how long a token counts as new. If a new token is refused, another that comes about
 // in the same way would be refused as well.
 const justNow = 60_000 // milliseconds
