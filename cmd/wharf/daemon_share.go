@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
+	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -44,6 +46,9 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 		a.Warn("the servers of the daemon are not used: %v; once the daemon is stopped, this program starts one of its own kind", err)
 		return false, nil
 	}
+	// The daemon speaks either era for a server that it does not know yet. Were both tried, the refusal of the second
+	// would hide why the server does not start.
+	t.entry.Protocol = cmp.Or(t.entry.Protocol, mcp.LatestModern)
 	var starts sync.Mutex // guards the next two, and t
 	var why error
 	var failed time.Time // when a daemon did not start, for why
