@@ -129,6 +129,9 @@ func TestLoginGivesWhatIsMissing(t *testing.T) {
 	issuer.Revoke()
 	run("error: 127.0.0.1 no longer takes the sign-in that is saved for it; it answered: not with", exit.CodeSignIn, "tools", resource.URL)
 	run("Signed in to 127.0.0.1.\n", exit.CodeOK, "login", "--browser", resource.URL)
+	if asked() != "read write" {
+		t.Errorf("the sign-in in place of the one that was lost asked for %q", asked())
+	}
 	issuer.Revoke()
 	run("\nhint: sign in anew with: wharf login "+resource.URL+"\n", exit.CodeSignIn, "tools", resource.URL)
 }
