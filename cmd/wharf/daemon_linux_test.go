@@ -225,8 +225,8 @@ func TestLostCallInTheDaemon(t *testing.T) {
 	if code != exit.CodeUnreachable || joined.Code != alone.Code || joined.Sent != alone.Sent || joined.Hint != alone.Hint || joined.RPCCode != nil {
 		t.Errorf("exit code %d, %+v; without a daemon %+v", code, joined, alone)
 	}
-	if n := u.starts(); n != 1 {
-		t.Errorf("it was started %d times", n)
+	if calls := ledger(t, u.ledger, "call"); len(calls) != 2 { // the daemon may have started the server again by now
+		t.Errorf("its calls: %q", calls)
 	}
 }
 
