@@ -47,13 +47,13 @@ func TestPublicSurface(t *testing.T) {
 	}
 }
 
-// Package gateway has at most eleven public names, beside fields and methods.
+// Package gateway has at most twelve public names, beside fields and methods.
 func TestGatewayIsSmall(t *testing.T) {
 	own, _ := publicNames(t, "gateway")
 	names := slices.DeleteFunc(own, func(name string) bool {
 		return strings.HasPrefix(name, "field ") || strings.HasPrefix(name, "method ")
 	})
-	if len(names) > 11 {
+	if len(names) > 12 {
 		t.Errorf("%d: %s", len(names), strings.Join(names, ", "))
 	}
 }
