@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,14 +130,15 @@ func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []imp
 }
 
 // refused returns the error for the items that are not copied because of their secrets, or nil.
-func refused(items []importItem) (err error) {
+func refused(items []importItem) error {
+	var held exit.Failures
 	for _, item := range items {
 		if item.State == importHeld {
-			err = errors.Join(err, exit.Usage(fmt.Errorf("%s of %s is not copied: there is another secret %s in the vault", plain.Line(item.Name), item.Client, item.stale[0]),
+			held.Add(item.Name, exit.Usage(fmt.Errorf("%s of %s is not copied: there is another secret %s in the vault", plain.Line(item.Name), item.Client, item.stale[0]),
 				"`wharf import %s --server %s --name NAME` gives it another name; "+forgetsSecret, item.Client, plain.Word(item.server.Name), item.stale[0]))
 		}
 	}
-	return err
+	return held.Err()
 }
 
 // forgetsSecret is the hint at a secret whose name is taken.

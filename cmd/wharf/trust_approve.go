@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -17,11 +16,14 @@ func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string
 	if err != nil {
 		return err
 	}
-	var refused error
+	var refused exit.Failures
 	for _, l := range t.LookAll(ctx, servers) {
-		refused = errors.Join(refused, a.approve(ctx, t, l))
+		if err := a.approve(ctx, t, l); err != nil {
+			refused.Add(l.Approval.Server, err)
+		}
 	}
-	return refused
+	a.server = refused.Only()
+	return refused.Err()
 }
 
 func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err error) {
@@ -65,17 +67,17 @@ func (a *app) runTrustDeny(ctx context.Context, t *trust.Store, args []string) e
 	if err != nil {
 		return err
 	}
-	var failed error
+	var failed exit.Failures
 	for _, l := range t.LookAll(ctx, servers) {
 		err := l.Err
 		if l.Approval.Hash != "" {
 			err = t.Decide(ctx, l.Approval, trust.Never)
 		}
 		if err != nil {
-			failed = errors.Join(failed, err)
+			failed.Add(l.Approval.Server, err)
 			continue
 		}
 		fmt.Fprintf(a.Err, "%s is not used, as it is.\n", plain.Line(l.Approval.Server))
 	}
-	return failed
+	return failed.Err()
 }
