@@ -52,9 +52,10 @@ type Relay = session.Relay
 // Relay sends a request of any method for a client and returns the result as the server wrote
 // it. An error of the server is an [*RPCError] whose Raw is the error as the server wrote it.
 // Arguments and results are not compared with schemas. What the entry does not permit or
-// [Config.Deciders] do not allow is neither listed nor called. What it lists is kept in [Config.CatalogueDir]. The options of [WithOptions] count as for [Session.Call], and a
-// lost connection has the same outcome. Before Relay returns, it waits until Event has returned
-// from the notifications that came before the answer, so Event must not wait for Relay.
+// [Config.Deciders] do not allow is neither listed nor called. A list is kept in
+// [Config.CatalogueDir]. The options of [WithOptions] count as for [Session.Call], and a lost
+// connection has the same outcome. Before Relay returns, it waits until Event has returned from
+// the notifications that came before the answer, so Event must not wait for Relay.
 func (s *Session) Relay(ctx context.Context, r Relay) (json.RawMessage, error) {
 	var q query
 	s.ask(ctx, &q, r.Method, "")

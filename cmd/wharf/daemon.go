@@ -45,8 +45,9 @@ offers to answer questions on a terminal and not in a script, and a client of br
 offers what it can do. Editors at the socket have a process of their own.
 
 A server whose entry has no dir runs in the working folder of the command or editor that
-uses it, and an approved server of a project in the folder of that. For an editor at the socket that is your home folder, and the servers are those
-of your own configuration, which the daemon follows.`
+uses it, and an approved server of a project in the folder of the project. For an editor at
+the socket, servers run in your home folder, and they are those of your own
+configuration, which the daemon follows.`
 
 func newDaemon(a *app) *cobra.Command {
 	cmd := &cobra.Command{
