@@ -116,7 +116,7 @@ func (r *repo) refused(h *host.Host, s host.Server, says string) {
 	_, err := h.Connect(r.t.Context(), s)
 	var unapproved *trust.UnapprovedError
 	if !errors.Is(err, host.ErrDenied) || !errors.As(err, &unapproved) || !strings.Contains(err.Error(), says) ||
-		!strings.Contains(host.Hint(err), unapproved.Approval.Hash) {
+		!strings.Contains(host.Hint(err), unapproved.Approval.Pin) {
 		r.t.Errorf("error %v, hint %q; want one that says %q", err, host.Hint(err), says)
 	}
 	if m := r.mark(); m != "" {
@@ -134,7 +134,7 @@ func TestProjectServerNeedsApproval(t *testing.T) {
 	asked := 0
 	h := r.host(func(a trust.Approval) trust.Decision {
 		asked++
-		if text := strings.Join(a.Lines(), "\n"); !strings.Contains(text, r.dir+"/server.sh") || !strings.Contains(text, a.Hash) {
+		if text := strings.Join(a.Lines(), "\n"); !strings.Contains(text, r.dir+"/server.sh") || !strings.Contains(text, a.Pin) {
 			t.Error(text)
 		}
 		return trust.Always

@@ -175,7 +175,7 @@ func TestHostAsks(t *testing.T) {
 	} {
 		var got trust.Decision
 		err := asks("approve", answer, []string{`"server":"files"`, `"changed":true`, `"hash":"h"`, `"lines":["`}, func() (err error) {
-			got, err = h.Approve(ctx, trust.Approval{Entry: trust.Entry{Server: "files", Project: "/p"}, State: trust.Changed, Hash: "h"})
+			got, err = h.Approve(ctx, trust.Approval{Entry: trust.Entry{Server: "files", Project: "/p"}, State: trust.Changed, Hash: "stored", Pin: "h"})
 			return err
 		})
 		if err != nil || got != want {
