@@ -304,14 +304,14 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err = a.agreeTo(ctx, above.String(), "Add what is shown? yes, [n]o: ", yes); err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
+	if err = a.askQuestions(ctx, questions, secrets, !yes); err != nil {
+		return err
+	}
 	undo, err := a.storeSecrets(ctx, secrets, forgetsSecret)
 	if err != nil {
 		return err
 	}
-	if err = a.askQuestions(ctx, questions, !yes); err == nil {
-		err = writeOwn(ctx, own, text)
-	}
-	if err != nil {
+	if err = writeOwn(ctx, own, text); err != nil {
 		undo()
 		return err
 	}

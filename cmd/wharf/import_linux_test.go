@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,6 +66,34 @@ func TestTerminalImports(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), "${secret:asking/key}") || strings.Contains(string(text), "k3y-of-mine") {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// What was typed goes with an import that is cancelled at a later question, or cannot be written: the next one
+// asks anew.
+func TestTerminalImportsAnew(t *testing.T) {
+	home := t.TempDir()
+	file := filepath.Join(home, "wharf", "wharf.toml")
+	for _, way := range []struct {
+		typed, says string
+		code        int
+		meanwhile   string // what another program writes into the configuration
+	}{
+		{"\x03", "interrupted", exit.CodeInterrupted, ""},
+		{"us\r", "it was changed meanwhile", exit.CodeUsage, "# of another\n"},
+		{"us\r", "asking is added", exit.CodeOK, ""},
+	} {
+		s := importing(t, home, "import")
+		s.answer("yes, [n]o: ", "yes\r")
+		s.answer("key: ", "k3y-of-mine\r")
+		s.await("region [eu]: ")
+		if way.meanwhile != "" {
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(way.meanwhile), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.answer("", way.typed)
+		s.ends(way.code, way.says)
 	}
 }
 

@@ -26,10 +26,10 @@ func (q question) choices() string {
 	return " (one of " + plain.Line(strings.Join(q.Options, ", ")) + ")"
 }
 
-// askQuestions asks the questions of a file of VS Code whose answers are not in the vault,
-// and keeps them there. Where it cannot or may not ask, it takes their defaults, or says how to
-// give the answers.
-func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk bool) error {
+// askQuestions asks the questions of a file of VS Code whose answers are neither in the vault nor in
+// secrets, and adds the answers to secrets. Where it cannot or may not ask, it takes their defaults, or
+// says how to give the answers. The vault gets none of them: the caller may still give up.
+func (a *app) askQuestions(ctx context.Context, questions []question, secrets map[string]string, mayAsk bool) error {
 	if len(questions) == 0 {
 		return nil
 	}
@@ -38,13 +38,14 @@ func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk boo
 		return err
 	}
 	for _, q := range questions {
-		if _, known, err := v.LoadSecret(ctx, q.Secret); err != nil || known {
-			if err != nil {
-				return err
-			}
+		_, known, err := v.LoadSecret(ctx, q.Secret)
+		if err != nil {
+			return err
+		}
+		if known || secrets[q.Secret] != "" {
 			continue
 		}
-		text, err := q.Default, error(nil)
+		text := q.Default
 		if mayAsk && a.CanAsk() {
 			text, err = a.askQuestion(ctx, q)
 		} else if text != "" {
@@ -54,12 +55,10 @@ func (a *app) askQuestions(ctx context.Context, questions []question, mayAsk boo
 			a.Warn("${secret:%s} has no value yet%s; give it with: wharf auth secret %[1]s", q.Secret, q.choices())
 			continue
 		}
-		if err == nil {
-			err = v.StoreSecret(ctx, q.Secret, text)
-		}
 		if err != nil {
 			return err
 		}
+		secrets[q.Secret] = text
 	}
 	return nil
 }
