@@ -60,8 +60,11 @@ func TestTerminalImports(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	s.answer("", "k3y-of-mine\r")
-	s.answer("region [eu]: ", "asia\r") // which is asked again
-	s.answer("region [eu]: ", "\r")
+	s.answer("region [eu]: ", "asia\r")
+	if asked := s.await("region [eu]: "); asked != "asia\nwant one of eu, us\n" {
+		t.Errorf("asked %q", asked)
+	}
+	s.answer("", "\r")
 	s.ends(exit.CodeOK, "asking is added")
 	text, err := os.ReadFile(file)
 	if err != nil || !strings.Contains(string(text), "${secret:asking/key}") || strings.Contains(string(text), "k3y-of-mine") {

@@ -89,8 +89,9 @@ func (a *app) askQuestion(ctx context.Context, q question) (string, error) {
 	if q.Default != "" && !q.Password {
 		prompt += " [" + plain.Name(q.Default, plain.NameColumns) + "]"
 	}
+	asks := term.Question{Above: above.String(), Prompt: prompt + ": ", Secret: q.Password}
 	for {
-		text, err := a.Ask(ctx, term.Question{Above: above.String(), Prompt: prompt + ": ", Secret: q.Password})
+		text, err := a.Ask(ctx, asks)
 		if err != nil {
 			return "", err
 		}
@@ -103,5 +104,6 @@ func (a *app) askQuestion(ctx context.Context, q question) (string, error) {
 		case q.Options == nil || slices.Contains(q.Options, text):
 			return text, nil
 		}
+		asks.Above = a.Own("want one of %s", plain.Clip(plain.Line(strings.Join(q.Options, ", ")), warningLetters)) // and not what was typed, which may be secret
 	}
 }
