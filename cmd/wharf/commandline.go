@@ -68,7 +68,7 @@ var elsewhere = map[string]string{
 	"info":       "`wharf doctor SERVER` looks at a server; `wharf tools SERVER TOOL` shows a tool",
 	"list-tools": "`wharf tools SERVER` lists the tools of a server",
 	"call-tool":  "`wharf call SERVER TOOL` calls a tool",
-	"whoami":     "`wharf auth status` lists the sign-ins that are saved",
+	"whoami":     authLists,
 	"use":        "each command names its server, as in `wharf tools SERVER`",
 	"set":        "`wharf edit` opens the configuration",
 	"invoke":     "`wharf call SERVER TOOL` calls a tool",
@@ -95,18 +95,33 @@ var elsewhere = map[string]string{
 	"proxy":        "`wharf serve` offers your servers to other clients, and `wharf bridge SERVER` one of them over stdio",
 	"mock":         "`wharf tools demo` shows a server that is there to try",
 
+	"schema":         "`wharf tools SERVER TOOL` shows a tool, and which arguments it takes",
+	"get-prompt":     promptElsewhere,
+	"list-prompts":   promptElsewhere,
+	"resource":       readElsewhere,
+	"read-resource":  readElsewhere,
+	"list-resources": readElsewhere,
+	"access":         "the tables [access.NAME] of the configuration say who may call what, and `wharf acl check CLIENT SERVER/TOOL` which of them decides",
+
 	"servers add":    "`wharf add` adds a server",
 	"servers edit":   "`wharf edit` opens the configuration",
 	"servers remove": "`wharf remove SERVER` removes a server",
 	"servers rm":     "`wharf remove SERVER` removes a server",
 
+	"auth list":   authLists,
+	"auth ls":     authLists,
 	"auth remove": authForgets,
 	"auth rm":     authForgets,
 	"auth delete": authForgets,
 	"auth forget": authForgets,
 }
 
-const authForgets = "`wharf logout SERVER` signs out of a server; `wharf auth secret NAME --forget` removes a secret"
+const (
+	promptElsewhere = "`wharf prompt SERVER PROMPT` fills in a prompt; `wharf prompts SERVER` lists them"
+	readElsewhere   = "`wharf read SERVER URI` reads a resource; `wharf resources SERVER` lists them"
+	authLists       = "`wharf auth status` lists the sign-ins that are saved"
+	authForgets     = "`wharf logout SERVER` signs out of a server; `wharf auth secret NAME --forget` removes a secret"
+)
 
 // runGroup runs a command that only has subcommands: it prints the help, without the flags of
 // all commands, which --help also has.

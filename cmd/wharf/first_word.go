@@ -38,7 +38,12 @@ func unknownWord(root *cobra.Command, words []string, s *settings) error {
 	command, server := meant(word, append(subcommands(root), "help")), meant(word, servers)
 	hint, about := elsewhere[word], len(words) > 1 && slices.Contains(servers, words[1])
 	if about {
-		hint = strings.ReplaceAll(hint, "SERVER", plain.ShellWord(words[1]))
+		named := []string{"SERVER", plain.ShellWord(words[1])}
+		if len(words) > 2 && !strings.Contains(words[2], "=") { // and not an argument
+			third := plain.ShellWord(words[2])
+			named = append(named, "TOOL", third, "PROMPT", third, "URI", third)
+		}
+		hint = strings.NewReplacer(named...).Replace(hint)
 	}
 	switch {
 	case hint != "" && (about || len(server) < 3 || nearest.Edits(word, server) > 1) && nearest.Edits(word, command) > 1:

@@ -144,11 +144,22 @@ func (a *app) toolFirst(words []string) string {
 		return ""
 	}
 	line := slices.Clone(a.argv)
-	if len(words) > 1 && s.has(words[1]) && at+1 < len(line) && line[at+1] == words[1] {
-		line[at], line[at+1] = line[at+1], line[at]
-		return lineHint([]string{"wharf"}, "the server comes before the tool", line)
-	}
 	name, _, _ := strings.Cut(words[0], "(")
+	if len(words) > 1 && s.has(words[1]) && at+1 < len(line) && line[at+1] == words[1] {
+		server, _ := s.find(words[1])
+		tools, where, tool := namesOfTools(knownTools(server)), "the server comes before the tool", name
+		switch {
+		case len(tools) == 0: // it was never used
+			where = fmt.Sprintf("if %s is a tool of %s, the server comes before it", plain.Word(name), words[1])
+		case !slices.Contains(tools, name):
+			tool = meant(name, tools)
+		}
+		if tool == "" {
+			return ""
+		}
+		line[at], line[at+1] = words[1], tool+strings.TrimPrefix(words[0], name)
+		return lineHint([]string{"wharf"}, where, line)
+	}
 	if tool, dotted := strings.CutPrefix(name, "."); dotted && s.serverOf(tool) != "" {
 		line[at] = s.serverOf(tool) + words[0]
 		return lineHint([]string{"wharf"}, "the server stands before the dot", line)
