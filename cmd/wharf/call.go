@@ -32,7 +32,9 @@ Arguments:
   value        of the next argument: first of those that the tool requires, then
                of the others, in the order that TOOL --help shows;
                key:value gives it a name, which the tool must have; a
-               text such as a:b is given as key=a:b
+               text such as a:b is given as key=a:b; a text with = is a value if
+               a blank or one of / \ : ? & # % stands before the =, as in an
+               address, and the tool has no argument of that name
   {…}          a whole JSON object, as --args
   -            a whole JSON object from stdin, as --args -
 A key=value wins over the same key of a whole object. SERVER.TOOL is the same as

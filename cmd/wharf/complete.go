@@ -34,11 +34,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return c.keyOf(ctx, words[0], words[1], err)
 	}
-	others, err := args.Read(ctx, a.stdin(ctx), "", words[2:])
-	if err != nil {
-		return err
-	}
-	settled, err := others.Texts("", nil)
+	settled, err := args.Pairs(ctx, words[2:])
 	if err != nil {
 		return err
 	}

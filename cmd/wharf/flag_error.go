@@ -141,7 +141,7 @@ func (a *app) keyed(cmd *cobra.Command) string {
 	line := slices.Clone(a.argv)
 	keys = slices.DeleteFunc(keys, func(key string) bool { return given(line, key+"=") })
 	isNameless := func(word string) bool {
-		return belowZero(word) || !strings.Contains(word, "=") && !strings.HasPrefix(word, "-")
+		return belowZero(word) || !schema.IsPair(word) && !strings.HasPrefix(word, "-")
 	}
 	for _, word := range before {
 		if isNameless(word) && len(keys) > 0 {

@@ -24,7 +24,7 @@ terminal, else the result as JSON, as the server gave it.
 
 Arguments are strings: key=value, key:value, or the value of the next argument that
 the prompt requires, in the order of the server. One that is optional needs its name.
-key=@FILE is the contents of a file.
+key=@FILE is the contents of a file. A text with = may be a value, as for call.
 
 The exit code is 2 when an argument is missing, or the server lists no such prompt
 and refuses it.`,

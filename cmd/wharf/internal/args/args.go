@@ -6,6 +6,7 @@ package args
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +32,8 @@ type Arguments struct {
 // bareValue is a value without a key. The schema gives it one.
 type bareValue struct {
 	text string
-	json bool // it stands in the parentheses of a call; else it is a word, and may be key:value
+	json bool                  // it stands in the parentheses of a call; else it is a word, and may be key:value
+	pair func() (Value, error) // reads the word as key=value, which it is if the schema has that key; nil = it is a value
 }
 
 // Value is one word key=value, key:=JSON or key=@FILE. A file has been read.
@@ -56,7 +58,7 @@ func Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Ar
 func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []string) (Arguments, error) {
 	var args Arguments
 	for _, value := range c.values {
-		args.bare = append(args.bare, bareValue{string(value), true})
+		args.bare = append(args.bare, bareValue{text: string(value), json: true})
 	}
 	if c.object != "" {
 		if err := args.addBase(ctx, stdin, "the parentheses", c.object); err != nil {
@@ -95,7 +97,7 @@ func apart(words []string, i int) error {
 		}
 	case IsKey(key) && strings.HasPrefix(word, "="):
 		key, word = key+"=", word[1:]
-	case !given || !strings.HasSuffix(key, "=") || pair || strings.Contains(word, "=") || strings.HasPrefix(word, "{"):
+	case !given || !strings.HasSuffix(key, "=") || pair || IsPair(word) || strings.HasPrefix(word, "{"):
 		return nil
 	}
 	return exit.Usage(fmt.Errorf("argument %q: its value must come right after the =", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
@@ -105,8 +107,12 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 	if word == "-" || strings.HasPrefix(word, "{") {
 		return args.addBase(ctx, stdin, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
 	}
-	if !strings.Contains(word, "=") && utf8.ValidString(word) {
-		args.bare = append(args.bare, bareValue{text: word})
+	if !IsPair(word) && utf8.ValidString(word) {
+		bare := bareValue{text: word}
+		if strings.Contains(word, "=") {
+			bare.pair = func() (Value, error) { return Parse(ctx, word) }
+		}
+		args.bare = append(args.bare, bare)
 		return nil
 	}
 	v, err := Parse(ctx, word)
@@ -130,7 +136,10 @@ func (args *Arguments) addValue(v Value) error {
 // in the order of [Schema.Names]. After a word that became a text, no word is given to an
 // optional text, because the two may be one text that lacks its quotes.
 func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
-	args.values = slices.Clone(args.values)
+	args, err := args.paired(schema)
+	if err != nil {
+		return args, err
+	}
 	next := slices.DeleteFunc(schema.Names(), func(name string) bool {
 		_, given := args.base[name]
 		return given || slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
@@ -158,6 +167,26 @@ func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 			return args, err
 		}
 		next = slices.DeleteFunc(next, func(name string) bool { return name == v.Key })
+	}
+	return args, nil
+}
+
+// paired makes key=value of each word that is so only because the schema has its key.
+func (args Arguments) paired(schema *Schema) (Arguments, error) {
+	bare := args.bare
+	args.values, args.bare = slices.Clone(args.values), nil
+	for _, word := range bare {
+		if word.pair == nil || !schema.IsPair(word.text) {
+			args.bare = append(args.bare, word)
+			continue
+		}
+		v, err := word.pair()
+		if err == nil {
+			err = args.addValue(v)
+		}
+		if err != nil {
+			return args, err
+		}
 	}
 	return args, nil
 }
@@ -202,9 +231,13 @@ func (s *Schema) keyed(of string, word bareValue, next []string) (Value, error) 
 // value, or "". optional says that an optional argument is left, for which the value may be meant.
 func (args Arguments) surplus(of string, schema *Schema, at int, last string, optional bool) error {
 	word := args.bare[at].text
+	object := ""
+	if !schema.texts {
+		object = args.bare[at].asObject()
+	}
 	switch {
 	case schema.takesNone():
-		return exit.Usage(fmt.Errorf("argument %q: %s takes no arguments", plain.Clip(word, 40), of), "")
+		return exit.Usage(fmt.Errorf("argument %q: %s takes no arguments", plain.Clip(word, 40), of), "%s", object)
 	case last != "":
 		for _, rest := range args.bare[at:] {
 			last += " " + rest.text
@@ -219,15 +252,24 @@ func (args Arguments) surplus(of string, schema *Schema, at int, last string, op
 		if schema.empty {
 			says = "takes"
 		}
-		return exit.Usage(fmt.Errorf("argument %q: %s %s no arguments", plain.Clip(word, 40), of, says), "if it takes one all the same, write key=value")
+		return exit.Usage(fmt.Errorf("argument %q: %s %s no arguments", plain.Clip(word, 40), of, says), "%s", cmp.Or(object, "if it takes one all the same, write key=value"))
 	case !optional:
 		takes := "one argument, which has"
 		if n := len(schema.properties); n > 1 {
 			takes = fmt.Sprintf("%d arguments, and each has", n)
 		}
-		return exit.Usage(fmt.Errorf("argument %q: %s takes %s a value already", plain.Clip(word, 40), of, takes), "%s", schema.usage())
+		return exit.Usage(fmt.Errorf("argument %q: %s takes %s a value already", plain.Clip(word, 40), of, takes), "%s", cmp.Or(object, schema.usage()))
 	}
-	return exit.Usage(notKeyed(word), "%s", cmp.Or(schema.usage(), formHint))
+	return exit.Usage(notKeyed(word), "%s", cmp.Or(object, schema.usage(), formHint))
+}
+
+// asObject returns a hint for a word that may be key=value for a key that the schema does not name, or "".
+func (b bareValue) asObject() string {
+	key, text, _ := cutPair(b.text)
+	if b.pair == nil || strings.Contains(key, "://") || strings.ContainsAny(key, "? \t\n") || strings.ContainsAny(key[:1], `/.~\`) {
+		return ""
+	}
+	return fmt.Sprintf("an argument %q is given as an object: %s", plain.Clip(key, 40), plain.ShellWord(objectOf(key, json.RawMessage(plain.Quote(text)))))
 }
 
 func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=value", word) }
@@ -299,6 +341,24 @@ func Parse(ctx context.Context, word string) (Value, error) {
 		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
 	}
 	return v, nil
+}
+
+// Pairs reads words that have no schema, such as those of a template: each is key=value or key=@FILE, whatever its key.
+func Pairs(ctx context.Context, words []string) (map[string]string, error) {
+	var args Arguments
+	for i, word := range words {
+		if err := apart(words, i); err != nil {
+			return nil, err
+		}
+		v, err := Parse(ctx, word)
+		if err == nil {
+			err = args.addValue(v)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return args.Texts("", nil)
 }
 
 // NeedSchema reports whether some values get their key or type only from the tool's schema.

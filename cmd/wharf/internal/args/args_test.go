@@ -29,7 +29,6 @@ func TestArguments(t *testing.T) {
 		{"text that looks like markup", "", []string{"a=<b>&c"}, `{"a":"<b>&c"}`},
 		{"text with a quote", "", []string{`a="`}, `{"a":"\""}`},
 		{"colon in the text", "", []string{"url=http://x:=1"}, `{"url":"http://x:=1"}`},
-		{"colon in the key", "", []string{"a:b=c"}, `{"a:b":"c"}`},
 		{"integer by schema", "", []string{"count=5"}, `{"count":5}`},
 		{"JSON against the schema", "", []string{`count:="5"`}, `{"count":"5"}`},
 		{"JSON keeps its digits", "", []string{"a:=10000000000000000000001"}, `{"a":10000000000000000000001}`},
@@ -207,6 +206,66 @@ func TestBareWords(t *testing.T) {
 	}
 }
 
+// A word with an equals sign is a value if no argument can have such a name, unless the schema has it.
+func TestEqualsInValues(t *testing.T) {
+	const (
+		fetch = `{"properties":{"url":{"type":"string"},"max":{"type":"integer"}},"required":["url"]}`
+		odd   = `{"properties":{"text":{"type":"string"},"a/b":{"type":"string"},"at":{"type":"object"}}}`
+		open  = `{"properties":{},"additionalProperties":true}`
+	)
+	for _, test := range []struct{ schema, words, want string }{
+		{fetch, "https://x/?q=1 5", `{"max":5,"url":"https://x/?q=1"}`},
+		{fetch, "max=5 https://x/?q=@1", `{"max":5,"url":"https://x/?q=@1"}`},
+		{fetch, "https://x/?q:=1", `{"url":"https://x/?q:=1"}`},
+		{fetch, "url:https://x/?q=1", `{"url":"https://x/?q=1"}`},
+		{fetch, "url=https://x/?q=1", `{"url":"https://x/?q=1"}`},
+		{fetch, "https://x/?q=1 https://y/?q=2", `argument "max=https://y/?q=2": tool "t" wants an integer here; for example max=1`},
+		{fetch, "https://x/?q=1 mx=2", `argument "mx=…": tool "t" has no argument of that name; did you mean "max"? --no-validate sends it all the same`},
+		{fetch, "u 1 k8s.io/n=2", `argument "k8s.io/n=2": tool "t" takes 2 arguments, and each has a value already; an argument "k8s.io/n" is given as an object: '{"k8s.io/n":"2"}'`},
+		{fetch, "u zzz=1", `{"url":"u","zzz":"1"}`},
+		{odd, "/tmp/a=b", `{"text":"/tmp/a=b"}`},
+		{odd, `C:\a=b`, `{"text":"C:\\a=b"}`},
+		{odd, `dir\a=b`, `{"text":"dir\\a=b"}`},
+		{odd, "50%=x", `{"text":"50%=x"}`},
+		{odd, "a/b=c x", `{"a/b":"c","text":"x"}`},
+		{odd, "x a/b=c a/b=d", `argument "a/b=d": a/b is given already, as "a/b=c"; `},
+		{odd, "a/b:={", `argument "a/b:={": not JSON: unexpected end of JSON input at byte 1; for plain text write a/b=…`},
+		{odd, "text=x a/b:=1", `{"a/b":1,"text":"x"}`},
+		{odd, "text=x at.y/z=5", `argument "at.y/z=…": tool "t" has no argument of that name; for example 'at={}'; --no-validate sends it all the same`},
+		{odd, "note:a=b", `argument "note:…": tool "t" has no argument of that name; a text with a colon is given by name: text=note:a=b`},
+		{open, "k8s.io/n=2", `argument "k8s.io/n=2": tool "t" takes no arguments; an argument "k8s.io/n" is given as an object: '{"k8s.io/n":"2"}'`},
+		{`{"type":"object"}`, "https://x/?q=1", `argument "https://x/?q=1": tool "t" takes no arguments; if it takes one all the same, write key=value`},
+		{``, "https://x/?q=1", `argument "https://x/?q=1": tool "t" names no arguments; if it takes one all the same, write key=value`},
+	} {
+		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
+		var object Object
+		if err == nil {
+			object, err = args.Build("t", json.RawMessage(test.schema), true)
+		}
+		got, _ := json.Marshal(object)
+		if err != nil {
+			got = []byte(err.Error() + "; " + exit.HintOf(err))
+		}
+		if string(got) != test.want {
+			t.Errorf("%s: %s, want %s", test.words, got, test.want)
+		}
+	}
+	for word, want := range map[string]string{"WHERE id = 1": `"WHERE id = 1"`, "text = x": ""} {
+		args, err := Read(t.Context(), nil, "", []string{word})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, err := args.Build("t", json.RawMessage(odd), true)
+		if string(object["text"]) != want || (want == "") != (err != nil) {
+			t.Errorf("%s: %s, %v", word, object["text"], err)
+		}
+	}
+	args, _ := Read(t.Context(), nil, "", []string{"a/b=c"})
+	if _, err := args.Params("m"); err == nil || exit.HintOf(err) != `an argument "a/b" is given as an object: '{"a/b":"c"}'` {
+		t.Errorf("params: %v, %s", err, exit.HintOf(err))
+	}
+}
+
 // A value that blanks have split from its key is no argument of its own.
 func TestApart(t *testing.T) {
 	for words, want := range map[string]string{
@@ -214,6 +273,7 @@ func TestApart(t *testing.T) {
 		"a=1 message =":       `argument "message=": its value must come right after the =; write message=…`,
 		"message =hello":      `argument "message=": its value must come right after the =; write message=hello`,
 		"message= hello":      `argument "message=": its value must come right after the =; write message=hello`,
+		"url= http://x/?a=b":  `argument "url=": its value must come right after the =; write 'url=http://x/?a=b'`,
 		"url= http://x":       `argument "url=": its value must come right after the =; write url=http://x`,
 		"n:= [1]":             `argument "n:=": not JSON: it is empty; for plain text write n=…`,
 		"n := [1]":            `argument "n:=": its value must come right after the =; write 'n:=[1]'`,
@@ -310,6 +370,8 @@ func TestTexts(t *testing.T) {
 		{"tone=warm", `prompt "p": the argument "name" is missing; write name=… [tone=…] [place=…]`},
 		{"nme=Ada", `argument "nme=…": prompt "p" has no argument of that name; did you mean "name"?`},
 		{"nam:Ada", `argument "nam:…": prompt "p" has no argument of that name; did you mean "name"?`},
+		{"https://a/?b=c", `{"name":"https://a/?b=c"}`},
+		{"Ada tone=x y/z=c", `argument "y/z=c": expected key=value; quote a text of several words: 'name=Ada y/z=c'; or write name=… [tone=…] [place=…]`},
 		{"name:=1", `argument "name:=1": it can only be a string; write name=value`},
 	} {
 		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))

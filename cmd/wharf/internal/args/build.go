@@ -1,6 +1,7 @@
 package args
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -57,7 +58,7 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 // without a key is an error.
 func (args Arguments) Params(method string) (Object, error) {
 	if args.NeedNames() {
-		return nil, exit.Usage(fmt.Errorf("argument %q: method %q takes key=value or a JSON object", plain.Clip(args.bare[0].text, 40), plain.Clip(method, 40)), formHint)
+		return nil, exit.Usage(fmt.Errorf("argument %q: method %q takes key=value or a JSON object", plain.Clip(args.bare[0].text, 40), plain.Clip(method, 40)), "%s", cmp.Or(args.bare[0].asObject(), formHint))
 	}
 	return args.Build(method, nil, false)
 }

@@ -3,6 +3,7 @@ package args
 import (
 	"encoding/json"
 	"strings"
+	"unicode"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
@@ -19,6 +20,27 @@ func looksLikeKey(key, text string) bool {
 // Assignable reports whether key=value gives an argument of that name. Others are given in an object.
 func Assignable(key string) bool {
 	return key != "" && !strings.HasPrefix(key, "-") && !strings.HasPrefix(key, "{") && !strings.HasSuffix(key, ":") && !strings.Contains(key, "=")
+}
+
+// IsPair reports whether a word is key=value, whatever the schema is. A word with another equals sign, such as that of an
+// address, is a value unless the schema has its key, see [Schema.IsPair].
+func IsPair(word string) bool {
+	key, _, found := cutPair(word)
+	return found && !strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\:?&#%`, r) })
+}
+
+// IsPair reports whether a word is key=value for a tool with the schema.
+func (s *Schema) IsPair(word string) bool {
+	key, _, found := cutPair(word)
+	_, known := s.properties[key]
+	_, nearly := s.properties[strings.TrimSpace(key)] // which is a slip, and no value
+	return IsPair(word) || found && (known || nearly || s.member(key) != nil)
+}
+
+// cutPair cuts a word at its first "=" or ":=".
+func cutPair(word string) (key, text string, found bool) {
+	key, text, found = strings.Cut(word, "=")
+	return strings.TrimSuffix(key, ":"), text, found
 }
 
 // objectOf returns an object of one member.
