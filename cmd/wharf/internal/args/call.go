@@ -70,7 +70,7 @@ func (c *Call) read(text string) error {
 	}
 	pairs := [][]byte{}
 	_, after, err := readItems(text+")", ")", func(rest string) (_ []byte, after string, err error) {
-		if _, _, found := cutKey(rest); found {
+		if key, value, found := cutKey(rest); found && !beginsAddress(rest, key, value) {
 			pair, after, err := readPair(rest, 0)
 			pairs = append(pairs, pair)
 			return nil, after, err
@@ -143,6 +143,12 @@ func cutKey(text string) (key, value string, found bool) {
 	return key, text[end+1:], key != ""
 }
 
+// beginsAddress reports whether a key that stands without quotes is the scheme of an address or the drive of a path.
+func beginsAddress(text, key, value string) bool {
+	drive := len(key) == 1 && value != "" && strings.Contains(`/\`, value[:1])
+	return strings.HasPrefix(text, key) && (drive || strings.HasPrefix(value, "//"))
+}
+
 // readPair reads key: value, and returns it as a member of an object, and what follows.
 func readPair(text string, depth int) (pair []byte, after string, err error) {
 	key, value, found := cutKey(text)
@@ -163,7 +169,11 @@ func withColon(text string) string {
 	if word = strings.TrimSpace(word); !equals || !IsKey(word) {
 		return ""
 	}
-	return fmt.Sprintf("a colon comes after a key: %s: %s", word, plain.Clip(strings.TrimSpace(given), 40))
+	given = strings.TrimSpace(given)
+	if text := quoted(given); text != "" && !json.Valid([]byte(given)) {
+		given = text
+	}
+	return fmt.Sprintf("a colon comes after a key: %s: %s", word, plain.Clip(given, longestQuoted))
 }
 
 // inQuotes returns what to write for a text that lacks its quotes, or "" if it is no text.
@@ -171,11 +181,21 @@ func inQuotes(text string) string {
 	if end := strings.IndexAny(text, ",)]}"); end >= 0 {
 		text = text[:end]
 	}
-	if text = strings.TrimSpace(text); text == "" || strings.ContainsAny(text, `"'{[(`) {
+	if text = quoted(text); text == "" {
 		return ""
 	}
-	return "write a text in double quotes: " + plain.Quote(plain.Clip(text, 40))
+	return "write a text in double quotes: " + text
 }
+
+// quoted returns a text in quotes, or "" if it is no text, or too long for a hint.
+func quoted(text string) string {
+	if text = strings.TrimSpace(text); text == "" || len(text) > longestQuoted || strings.ContainsAny(text, `"'{[(`) {
+		return ""
+	}
+	return plain.Quote(text)
+}
+
+const longestQuoted = 200 // bytes
 
 // maxDepth is how deep values may be within each other.
 const maxDepth = 1000

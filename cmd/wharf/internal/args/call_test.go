@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 )
 
 // TestReadCall reads calls that are one word.
@@ -72,7 +73,7 @@ func TestHintsOfCalls(t *testing.T) {
 		"opt(limit=5, q: 1)": "a colon comes after a key: limit: 5",
 		"opt(q: hello)":      `write a text in double quotes: "hello"`,
 		"opt(o: {x: y})":     `write a text in double quotes: "y"`,
-		"opt(o: {x=y})":      "a colon comes after a key: x: y",
+		"opt(o: {x=y})":      `a colon comes after a key: x: "y"`,
 		"opt(a b, 1)":        `write a text in double quotes: "a b"`,
 		"opt(q: [1)":         `write opt("text", 1) or opt(key: "text", other: 1), in quotes of the shell`,
 		"opt(limit: 5":       "write it with a ) at its end, in quotes of the shell",
@@ -81,6 +82,30 @@ func TestHintsOfCalls(t *testing.T) {
 	} {
 		if _, err := ReadCall(word); err == nil || exit.HintOf(err) != want {
 			t.Errorf("%s: %v, %s; want %s", word, err, exit.HintOf(err), want)
+		}
+	}
+	// The advice works when it is typed.
+	for word, text := range map[string]string{
+		"fetch(https://example.com/)":                                "https://example.com/",
+		"fetch(https://example.com/a?q=1&r=2, 5)":                    "https://example.com/a?q=1&r=2",
+		"fetch(url: https://example.com/)":                           "https://example.com/",
+		"fetch(url=https://example.com/?q=1)":                        "https://example.com/?q=1",
+		"fetch(u: 1, url:https://example.com/)":                      "https://example.com/",
+		"fetch(urls: [https://example.com/])":                        "https://example.com/",
+		"fetch(https://example.com/" + strings.Repeat("a", 60) + ")": "https://example.com/" + strings.Repeat("a", 60),
+		"read(/tmp/a b.txt)":                                         "/tmp/a b.txt",
+		"read(path: /tmp/a=b.txt)":                                   "/tmp/a=b.txt",
+		"read(path=/tmp/a)":                                          "/tmp/a",
+		`read(C:\tmp\a)`:                                             `C:\tmp\a`,
+		"read(C:/tmp/a)":                                             "C:/tmp/a",
+		`read(path: C:\tmp\a)`:                                       `C:\tmp\a`,
+	} {
+		_, err := ReadCall(word)
+		_, advice, _ := strings.Cut(exit.HintOf(err), ": ")
+		typed := strings.Replace(word, text, plain.Quote(text), 1)
+		typed = strings.Replace(typed, "=", ": ", strings.Count(typed[:strings.IndexByte(typed, '"')], "="))
+		if call, wrong := ReadCall(typed); wrong != nil || !strings.HasSuffix(advice, plain.Quote(text)) || !strings.Contains(typed, advice) {
+			t.Errorf("%s: %v, %s; %s: %+v, %v", word, err, exit.HintOf(err), typed, call, wrong)
 		}
 	}
 	if call, err := ReadCall("add (1, 2)"); err != nil || call.Tool != "add" {
