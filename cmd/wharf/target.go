@@ -13,9 +13,11 @@ import (
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // target returns the server that a command line is about, and the remaining words for the
@@ -28,7 +30,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 		server, err := adHoc(args[dash:])
 		a.server, a.adHoc, a.behind = server.Name, true, flagBehind(cmd, server.Args)
 		if err == nil {
-			err = a.flags.equip(&server)
+			err = a.equip(cmd, &server)
 		}
 		return server, args[:dash], err
 	}
@@ -38,7 +40,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	if address, ok := atAddress(args[0]); ok {
 		server := remote(address)
 		a.server, a.address = server.Name, address
-		return server, args[1:], a.flags.equip(&server)
+		return server, args[1:], a.equip(cmd, &server)
 	}
 	if len(a.flags.variables)+len(a.flags.headers) > 0 {
 		return host.Server{}, nil, exit.Usage(errors.New("-e and -H are for servers that are given on the spot"),
@@ -116,6 +118,45 @@ func (a *app) dotted(words []string) []string {
 	}
 	return words
 }
+
+// equip gives a server on the spot what the flags have for it. It notes the first text that is a variable, a secret or a
+// file only in an entry. In a line for another program such a text may mean something to that program.
+func (a *app) equip(cmd *cobra.Command, server *host.Server) error {
+	if err := a.flags.equip(server); err != nil || a.Quiet || cmd.Flags().Changed("print-config") {
+		return err
+	}
+	for _, word := range slices.Concat(a.flags.headers, a.flags.variables) {
+		if note := textHere(word, server.Command != ""); note != "" {
+			a.Tell(term.Dim, "note:", plain.Clip(plain.Line(note), warningLetters), "")
+			return nil
+		}
+	}
+	return nil
+}
+
+// textHere returns a note about a value of -e or -H, or "". To add -e, ${NAME} is a text too.
+func textHere(word string, variable bool) string {
+	flag, between, entry := "-H ", ":", "make an entry, in which it is one: `wharf add URL -H …`"
+	if variable {
+		flag, between, entry = "-e ", "=", "make an entry, in which it is one: `wharf add -e … -- COMMAND…`"
+	}
+	name, value, _ := strings.Cut(word, between)
+	m := entryReference.FindStringSubmatch(value)
+	if m == nil {
+		return ""
+	}
+	kind, write := "variable", fmt.Sprintf(`write "$%s", which your shell replaces`, m[3])
+	switch {
+	case m[1] != "":
+		kind, write = m[1], entry
+	case m[2] != "" || !variable:
+		write += ", or " + entry
+	}
+	return fmt.Sprintf("%s%s: %s is a text here, and no %s: %s", flag, strings.TrimSpace(name), m[0], kind, write)
+}
+
+// entryReference matches what an entry takes for a secret, a file or a variable.
+var entryReference = lazyregexp.New(`\$\{(?:(secret|file):[^}]+|(env:)?([A-Za-z_]\w*)(?::-[^}]*)?)\}`)
 
 // equip gives a server the variables and headers of the flags.
 func (f *flags) equip(server *host.Server) error {
