@@ -10,8 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 func newRead(a *app) *cobra.Command {
@@ -38,13 +40,22 @@ func (a *app) oneURI(cmd *cobra.Command, words []string) error {
 }
 
 func (a *app) readResource(ctx context.Context, c *client, words []string) error {
+	blanks := blanksOf(words[0])
+	if blanks != "" {
+		templates, _ := c.session.ListResourceTemplates(ctx) // a server may have none
+		if slices.ContainsFunc(templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == words[0] }) {
+			return exit.Usage(fmt.Errorf("%q is a template, and no resource", plain.Clip(words[0], 80)), "%s", blanks)
+		}
+	}
 	result, err := ask(ctx, c, "reading "+words[0], func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 		return c.session.ReadResource(ctx, words[0])
 	})
-	if errors.As(err, new(*host.RPCError)) {
+	switch refused := errors.As(err, new(*host.RPCError)); {
+	case refused && blanks != "":
+		return exit.WithHint(err, blanks)
+	case refused:
 		return exit.WithHint(err, c.otherResource(ctx, words[0]))
-	}
-	if err != nil {
+	case err != nil:
 		return err
 	}
 	if !slices.ContainsFunc(result.Contents, func(part mcp.ResourceContents) bool { return part.Text != "" || part.Blob != "" }) {
@@ -59,6 +70,20 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 		return out.String()
 	})
 }
+
+// blanksOf returns a hint for a uri that has expressions of a template in it (RFC 6570), or "". No uri has braces.
+func blanksOf(uri string) string {
+	var blanks []string
+	for _, m := range expression.FindAllStringSubmatch(uri, -1) {
+		blanks = append(blanks, plain.Clip(plain.Line(m[0]), 40))
+	}
+	if blanks == nil {
+		return ""
+	}
+	return "put a value in the place of " + strings.Join(blanks, " and ")
+}
+
+var expression = lazyregexp.New(`\{[^{}]+\}`)
 
 // otherResource returns a hint for a resource that the server refuses to read: the one that was
 // probably meant, or how resources are listed.
