@@ -27,11 +27,12 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		return unknownCommand(cmd, words)
 	}
 	if flag := unknownFlag(err); flag != "" {
-		if belowZero(flag) {
-			if hint := a.keyed(cmd); hint != "" {
-				return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
+		if value := a.dashed(cmd, flag); value != "" {
+			hint, word := a.keyed(cmd, value), plain.ShellWord(plain.Clip(value, 40))
+			if hint == "" && belowZero(value) {
+				hint = fmt.Sprintf("for a number below zero write key=%s, or the whole call in quotes: 'TOOL(%[1]s, …)'", value)
 			}
-			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "for a number below zero write key=%s, or the whole call in quotes: 'TOOL(%[1]s, …)'", flag)
+			return exit.Usage(fmt.Errorf("wharf has no flag %s", word), "%s", cmp.Or(hint, "for a text that begins with - write "+plain.ShellWord(plain.Clip("key="+value, 80))))
 		}
 		if hint := a.forgotten(cmd); hint != "" {
 			return exit.Usage(fmt.Errorf("wharf has no flag %s", flag), "%s", hint)
@@ -131,38 +132,60 @@ func belowZero(word string) bool {
 	return err == nil && strings.HasPrefix(word, "-")
 }
 
-// keyed returns a hint with the command line in which each negative number has the name of its
-// argument. A word without a name belongs to the first argument that has no value yet. keyed
+// isDashed reports whether a word that looks like a flag is a value: a number, or a text with a digit behind its hyphen
+// or with blanks.
+func isDashed(word string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	digit := len(name) > 1 && name[1] >= '0' && name[1] <= '9'
+	return belowZero(word) || strings.HasPrefix(name, "-") && (digit || strings.ContainsAny(name, " \t\n"))
+}
+
+// dashed returns the word that an unknown flag has been read from, if it is probably an argument of a tool, or "". Flags of
+// one letter may have been taken off its beginning.
+func (a *app) dashed(cmd *cobra.Command, flag string) string {
+	end := strings.TrimLeft(flag, "-")
+	at := slices.IndexFunc(a.argv, func(word string) bool { return isDashed(word) && strings.HasSuffix(word, end) })
+	if at < 0 || cmd.HasParent() && !slices.Contains([]string{"call", "prompt", "request"}, cmd.Name()) {
+		return ""
+	}
+	return a.argv[at]
+}
+
+// keyed returns a hint with the command line in which each value that begins with a hyphen, such as first, has the name of
+// its argument. A word without a name belongs to the first argument that has no value yet. keyed
 // returns "" if the tool of the line is not known, or if the line has more words than the tool
 // has arguments.
-func (a *app) keyed(cmd *cobra.Command) string {
+func (a *app) keyed(cmd *cobra.Command, first string) string {
 	before, schema := a.schemaOf(cmd)
 	keys := schema.Names()
 	line := slices.Clone(a.argv)
 	keys = slices.DeleteFunc(keys, func(key string) bool { return given(line, key+"=") })
 	isNameless := func(word string) bool {
-		return belowZero(word) || !schema.IsPair(word) && !strings.HasPrefix(word, "-")
+		return isDashed(word) || !schema.IsPair(word) && !strings.HasPrefix(word, "-")
 	}
 	for _, word := range before {
 		if isNameless(word) && len(keys) > 0 {
 			keys = keys[1:]
 		}
 	}
-	for i := slices.IndexFunc(line, belowZero); i < len(line); i++ {
+	for i := slices.Index(line, first); i < len(line); i++ {
 		if !isNameless(line[i]) {
 			continue
 		}
 		if len(keys) == 0 {
 			return ""
 		}
-		if belowZero(line[i]) {
+		if isDashed(line[i]) {
 			line[i] = keys[0] + "=" + line[i]
 		}
 		keys = keys[1:]
 	}
-	where := "a number below zero is given by name"
+	where := "a text that begins with - is given by name"
+	if belowZero(first) {
+		where = "a number below zero is given by name"
+	}
 	if a.shell != nil {
-		return where + ": " + strings.Join(line[1:], " ")
+		return strings.ReplaceAll(lineHint(nil, where, line[1:]), "`", "")
 	}
 	return lineHint([]string{"wharf"}, where, line)
 }
