@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
+	"github.com/wharf-mcp/wharf/host/trust"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
@@ -107,12 +108,15 @@ func (r *addRequest) named(made string) string {
 
 var notInEntryNames = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
 
-// commandName makes a name from a command line. If its program is known to run packages or images, it is
-// the name of the package or the image.
+// commandName makes a name from a command line. If its program is known to run packages, images or scripts, it is
+// the name of the package, the image or the script.
 func commandName(argv []string) string {
 	program := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	if slices.Contains([]string{"docker", "podman"}, program) && len(argv) > 1 && argv[1] == "run" {
 		return cmp.Or(imageName(argv[2:]), program)
+	}
+	if name := scriptName(argv); (&addRequest{}).named(name) != "" { // it has letters that a name may have
+		return name
 	}
 	if !slices.Contains([]string{"npx", "bunx", "uvx", "dnx"}, program) {
 		return program
@@ -136,6 +140,17 @@ func imageName(words []string) string {
 	image, _, _ := strings.Cut(words[at], "@")
 	name, _, _ := strings.Cut(path.Base(image), ":")
 	return name
+}
+
+// scriptName makes a name from the command line of an interpreter: that of its script without the ending, or of the
+// package that a module is in; "" if it runs neither for certain.
+func scriptName(argv []string) string {
+	file, module := trust.Main(argv[0], argv[1:])
+	if file != "" && interpreted(file) == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(module, ".")
+	return cmp.Or(name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
 }
 
 // siteName makes a name from a host: the first part that says who owns it. It keeps all parts of

@@ -87,6 +87,19 @@ func TestEntryNames(t *testing.T) {
 		"fetch":             {"podman", "run", "-it", "--init", "--name=x", "-v", "/a:/b", "-eA=b", "--network", "host", "localhost:5000/mcp/fetch"},
 		"docker":            {"docker", "mcp", "gateway", "run"},
 		"podman":            {"podman", "run", "-i", "--"},
+		"odd":               {"python3", "-u", "/x/odd.py", "--port", "80"},
+		"x":                 {"/usr/bin/node", "--no-warnings", "x.js"},
+		"time":              {"deno", "run", "--allow-net", "./time.ts"},
+		"mcp_server_time":   {"python3.12", "-m", "mcp_server_time", "y.py"},
+		"mine":              {"python", "-um", "mine.server"},
+		"python3":           {"python3", "-X", "dev", "x.py"}, // in doubt
+		"node":              {"node", "--env-file", "a.js", "b.js"},
+		"python":            {"python", "-c", "pass", "x.py"},
+		"pypy":              {"pypy"},
+		"bun":               {"bun", "start"},
+		"ruby":              {"ruby", "/x/名前.rb"},
+		"java":              {"java", "com.example.Main"},
+		"bash":              {"bash", "-c", "./x.sh"},
 	} {
 		if got := r.named(commandName(argv)); got != want {
 			t.Errorf("%q: %s, want %s", argv, got, want)

@@ -100,6 +100,20 @@ type run struct {
 // folder say. Such programs are shells, interpreters, fetchers of packages and the like.
 func RunsOthers(program string) bool { return read(program, nil).is != unknown }
 
+// Main returns what a command line has an interpreter or a shell run: a file, or a module of Python. Both
+// are "" if it is another program, has its code in an argument, or has one that is not understood.
+func Main(command string, args []string) (file, module string) {
+	r := read(command, args)
+	switch {
+	case r.is != interpreter && r.is != shell, r.text, r.odd != r.module:
+	case r.module != "":
+		return "", r.module
+	case len(r.rest) > 0:
+		return r.rest[0], ""
+	}
+	return "", ""
+}
+
 const (
 	maxWrapped = 4 // bounds how many programs are looked through because each runs another
 	maxLetters = 8 // flags in one argument
