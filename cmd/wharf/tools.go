@@ -27,8 +27,8 @@ func newTools(a *app) *cobra.Command {
 		Short: "List the tools of a server, or of all; show one",
 		Long: `List the tools of a server, or show all that it says of one tool: a description,
 the arguments with their types, values and defaults, the members of objects among
-them, and a command line that calls it. On a terminal a list ends with the server's
-own instructions, if it has any. Without a server, all enabled servers are started,
+them, and a command line that calls it. On a terminal the server's own instructions stand
+above a list, if it has any. Without a server, all enabled servers are started,
 and the tools of each listed as SERVER.TOOL, which ` + "`wharf call`" + ` takes. The exit code
 is 4 if a server is missing.
 
@@ -80,6 +80,12 @@ func (c *client) listTools(ctx context.Context, search string) error {
 		return err
 	}
 	tools = matching(tools, search)
+	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
+		err := c.app.Print(c.app.heading(3, "THE SERVER SAYS", "") + c.app.paragraph(clipped(said), 2) + "\n")
+		if err != nil {
+			return err
+		}
+	}
 	if err := c.app.printList(append([]mcp.Tool{}, tools...), toolTable("", tools)); err != nil { // [] and not null
 		return err
 	}
@@ -89,9 +95,6 @@ func (c *client) listTools(ctx context.Context, search string) error {
 		c.app.none(noneFound)
 	default:
 		c.app.none(plain.Line(c.session.Name()) + " has no tools")
-	}
-	if said := strings.TrimSpace(c.session.Info().Instructions); said != "" && search == "" && c.app.forPeople() {
-		return c.app.Print("\n" + c.app.heading(3, "THE SERVER SAYS", "") + c.app.paragraph(clipped(said), 2))
 	}
 	return nil
 }
