@@ -114,8 +114,9 @@ func (t *throughDaemon) dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return daemon.Joined(conn), nil
 }
 
-// joinWait is how long a command waits for a daemon before it starts the server by itself.
-const joinWait = 2 * time.Second
+// joinWait is how long a command waits for a daemon before it starts the server by itself. On a busy machine a
+// daemon may need some seconds to make ready what a command in a new folder asks for.
+const joinWait = 5 * time.Second
 
 // joinable returns how a command that uses one server reaches it through a daemon that runs, or nil if
 // it starts the server by itself.

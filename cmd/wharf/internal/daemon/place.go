@@ -85,7 +85,7 @@ func (p Place) Ask(ctx context.Context, r Request) (*Answer, error) {
 }
 
 // patience is how long a daemon may take to start, or to answer.
-const patience = 8 * time.Second
+const patience = 15 * time.Second
 
 // Ensure starts the daemon if none runs, and returns when it answers. Of several programs that call
 // Ensure at once, one calls start, which returns when the new daemon listens or has ended.
