@@ -129,8 +129,7 @@ func (a *app) lacksAnywhere(what string, server host.Server) (said []string) {
 	return said
 }
 
-// boundToFolder says which words of a server's command line, as anywhere returns it, are files of this folder all
-// the same.
+// boundToFolder says which words of a command line that anywhere returned are still files of this folder.
 func boundToFolder(argv []string) (said []string) {
 	for _, word := range argv[1:] {
 		if !filepath.IsAbs(word) && isThere(word) {

@@ -222,7 +222,7 @@ func (l *auditLog) line(p auditPlace) (audit.Line, error) {
 // written all the time would never be left alone.
 const followInterval = 250 * time.Millisecond
 
-// followOn prints what is written behind offset end of the file last, until ctx ends or nobody reads it.
+// followOn prints what is written behind offset end of the file last, until ctx ends or the reader of stdout leaves.
 func (s *auditShow) followOn(ctx context.Context, path string, last os.FileInfo, end int64) error {
 	s.app.endless = true
 	ctx, over := s.app.UntilUnread(ctx)

@@ -17,10 +17,10 @@ command, an argument, the url, the names of variables, or the scripts of the
 project that the command names. It is kept in your own configuration folder, for the
 folder of the project alone.
 
-The hash that is shown is of the entry as the project has it, and of those scripts. It is
-the same in each folder that has the project, and whatever is installed where: --trust-hash
-takes one that somebody else was shown. A server with another hash is refused, also if it
-is approved.
+The hash that you are shown covers the entry as the project has it, and those scripts.
+Each clone of the project has the same hash, wherever its programs are installed, so
+--trust-hash takes the hash that a colleague was shown. It refuses a server that has
+another hash, even an approved one.
 
 The list looks at no file of a project for servers that you have not decided about,
 and at few of them for the others; it says which servers were not looked at.`

@@ -46,7 +46,7 @@ func TestPerson(t *testing.T) {
 			t.Errorf("%s: %v, and %d browsers", name, err, browsers)
 		}
 		if !p.Present(ctx) || p.Present(WithoutBrowser(ctx)) != (tt.ask != nil) || p.Present(WithoutBrowser(withAsker(ctx, nil, tt.ask))) {
-			t.Errorf("%s: nobody is present, or somebody who wants no browser", name)
+			t.Errorf("%s: Present is wrong with or without a browser", name)
 		}
 		browsers = 0
 		if err := p.OpenURL(WithoutBrowser(ctx), page); browsers > 0 || tt.browsers > 0 && err == nil {

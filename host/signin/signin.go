@@ -15,7 +15,7 @@ import (
 // provider or a server, and are safe to show.
 type Person struct {
 	// Present reports whether the person may be asked because of a request with this context. If not, a
-	// request that needs a sign-in fails, and asks nobody. With nil they always may.
+	// request that needs a sign-in fails without a question. With nil the person may always be asked.
 	Present func(ctx context.Context) bool
 
 	// OpenURL shows a page, in a browser or by its address. It may

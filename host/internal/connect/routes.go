@@ -20,8 +20,8 @@ const (
 
 // Connect connects a session over one of the transports that its entry allows. after is as for
 // [session.Session.Connect]. starting holds the connection while it is made. Plugin, grants and
-// sign-in of the entry are read anew each time. reread returns the entry with the secrets of its values as they are now,
-// for a server that refuses the headers; it is nil if there are none.
+// sign-in of the entry are read anew each time. When the server refuses the headers, the connection calls reread, which
+// returns the entry with its secrets as they are now. An entry without secrets has a nil reread.
 func (d *Dialer) Connect(ctx context.Context, s *session.Session, entry config.Server, reread Reread, after *session.Conn, starting *Starting) (*session.Conn, error) {
 	began := time.Now()
 	var errs []error

@@ -17,7 +17,7 @@ func (f *Failures) Add(name string, err error) {
 	f.names, f.errs = append(f.names, name), append(f.errs, err)
 }
 
-// Only returns the name of the thing that failed, and "" if there are none or several.
+// Only returns the name of the thing that failed if exactly one did; else "".
 func (f *Failures) Only() string {
 	if len(f.names) != 1 {
 		return ""
@@ -25,8 +25,8 @@ func (f *Failures) Only() string {
 	return f.names[0]
 }
 
-// Err returns all errors as one, and nil if there are none. Its hint has the hint of each, behind the name of its
-// thing, or the one that all of them have.
+// Err joins the errors; without any it returns nil. The hint of the result has a row for each error, which begins with
+// the name of the thing. If all errors have the same hint, the result has that hint once.
 func (f *Failures) Err() error {
 	if len(f.errs) < 2 {
 		return errors.Join(f.errs...)
