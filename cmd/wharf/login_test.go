@@ -35,13 +35,14 @@ func TestLoginWithoutATerminal(t *testing.T) {
 			oauthtest.Reply(w, 200, map[string]any{"access_token": "machine", "token_type": "Bearer", "expires_in": 3600})
 		}
 	})
-	resource := oauthtest.NewResource(t.Cleanup, issuer, handler)
-	resource.Refuse = func(token string, _ *http.Request) (int, string) {
-		if token != "machine" {
-			return http.StatusUnauthorized, "not with " + token
+	resource := oauthtest.NewResource(t.Cleanup, issuer, handler, func(p *oauthtest.Resource) {
+		p.Refuse = func(token string, _ *http.Request) (int, string) {
+			if token != "machine" {
+				return http.StatusUnauthorized, "not with " + token
+			}
+			return 0, ""
 		}
-		return 0, ""
-	}
+	})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "wharf.toml")
 	const secret = `client_id = "robot", client_secret = { env = "ROBOT" }`
@@ -96,18 +97,20 @@ func TestLoginGivesWhatIsMissing(t *testing.T) {
 		pages := issuer.Requests("/authorize")
 		return pages[len(pages)-1].Form.Get("scope")
 	}
-	var resource *oauthtest.Resource
-	resource = oauthtest.NewResource(t.Cleanup, issuer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var challenge string
+	resource := oauthtest.NewResource(t.Cleanup, issuer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil && bytes.Contains(body, []byte("tools/call")) && !strings.Contains(asked(), "write") {
-			w.Header().Set("WWW-Authenticate", resource.Challenge(`, error="insufficient_scope", scope="write"`))
+			w.Header().Set("WWW-Authenticate", challenge)
 			http.Error(w, "not you", http.StatusForbidden)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		handler.ServeHTTP(w, r)
-	}))
-	resource.Metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read"} }
+	}), func(p *oauthtest.Resource) {
+		challenge = p.Challenge(`, error="insufficient_scope", scope="write"`)
+		p.Metadata = func(m map[string]any) { m["scopes_supported"] = []string{"read"} }
+	})
 	dir := t.TempDir()
 	run := func(want string, code int, args ...string) {
 		t.Helper()

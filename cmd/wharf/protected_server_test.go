@@ -58,14 +58,14 @@ func protectedServer(cleanup func(func())) *oauthtest.Resource {
 		oauthtest.Reply(w, 400, map[string]any{"error": "missing X-Api-Key"})
 	})
 	as := oauthtest.New(cleanup)
-	p := oauthtest.NewResource(cleanup, as, mux)
-	p.Refuse = func(token string, r *http.Request) (status int, why string) {
-		if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || strings.HasPrefix(r.URL.Path, "/refused/") || token == protectedToken || as.Admits(token) {
-			return 0, ""
+	return oauthtest.NewResource(cleanup, as, mux, func(p *oauthtest.Resource) {
+		p.Refuse = func(token string, r *http.Request) (status int, why string) {
+			if r.URL.Path == "/sso" || r.URL.Path == "/open" || r.URL.Path == "/keyed" || strings.HasPrefix(r.URL.Path, "/refused/") || token == protectedToken || as.Admits(token) {
+				return 0, ""
+			}
+			return http.StatusUnauthorized, "Bearer"
 		}
-		return http.StatusUnauthorized, "Bearer"
-	}
-	return p
+	})
 }
 
 // visits is a browser in which the person agrees to all: it visits a page and follows it to its end.

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// Resource is an MCP server behind a guard, which names the [Server] that signs people in. Set
-// its fields before the first request.
+// Resource is an MCP server behind a guard, which names the [Server] that signs people in. Where
+// the client is another process, its fields are set by a function that [NewResource] is given: a
+// request of such a client does not happen after what the test did, as the race detector sees it.
 type Resource struct {
 	URL      string                                                       // of the endpoint, which ends in /mcp
 	Metadata func(m map[string]any)                                       // changes what it says of itself
@@ -20,12 +21,16 @@ type Resource struct {
 	seen   []string // Authorization of each message
 }
 
-// NewResource starts a resource in front of a handler. It ends as a Server does.
-func NewResource(cleanup func(func()), s *Server, behind http.Handler) *Resource {
+// NewResource starts a resource in front of a handler, and calls the functions before its first
+// request. It ends as a Server does.
+func NewResource(cleanup func(func()), s *Server, behind http.Handler, set ...func(*Resource)) *Resource {
 	p := &Resource{server: s, behind: behind}
-	p.mu.Lock() // guard reads the URL after it had the lock
+	p.mu.Lock() // guard reads the fields after it had the lock
 	defer p.mu.Unlock()
 	p.URL = start(cleanup, http.HandlerFunc(p.guard)) + "/mcp"
+	for _, f := range set {
+		f(p)
+	}
 	return p
 }
 
