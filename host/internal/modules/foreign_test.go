@@ -35,12 +35,17 @@ func TestOldVersionsAreGivenBack(t *testing.T) {
 	for n := 1; n <= 20; n++ {
 		version(n)
 	}
-	runtime.GC()
-	last := version(21)
+	// The goroutine that compiled a version may hold its engine for a moment after module has returned.
+	var last *wasm.Module
 	held := 0
-	for _, e := range f.engines {
-		if e.Value() != nil {
-			held++
+	for n := 21; n <= 120 && (held != 2 || len(f.engines) != 2); n++ {
+		runtime.GC()
+		last = version(n)
+		held = 0
+		for _, e := range f.engines {
+			if e.Value() != nil {
+				held++
+			}
 		}
 	}
 	if held != 2 || len(f.engines) != 2 {
