@@ -57,6 +57,9 @@ func (b *branch) grow(path []string, line int) {
 	}
 }
 
+// cut forgets the line of the key at a path, and the keys below it.
+func (b *branch) cut(path []string) { *b.at(path) = branch{} }
+
 // at returns the branch of the key at a path, or nil.
 func (b *branch) at(path []string) *branch {
 	for _, name := range path {

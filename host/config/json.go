@@ -85,8 +85,10 @@ func (w *jsonReader) object(path []string) (map[string]any, error) {
 		key := token.(string) // the decoder lets nothing else stand here
 		inner := append(path[:len(path):len(path)], key)
 		if len(inner) <= keyDepth {
-			if _, again := table[key]; again && len(w.twice) < maxTwice {
-				w.twice = append(w.twice, Error{Line: w.line(), Field: strings.Join(inner, "."), Problem: "stands twice; the last one counts"})
+			if _, again := table[key]; again {
+				if w.keys.cut(inner); len(w.twice) < maxTwice {
+					w.twice = append(w.twice, Error{Line: w.line(), Field: strings.Join(inner, "."), Problem: "stands twice; the last one counts"})
+				}
 			}
 			w.keys.grow(inner, w.line())
 		}
