@@ -124,6 +124,14 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// What is wrong with an entry that is in no file yet is told without a line of the file.
+func TestWrongEntry(t *testing.T) {
+	_, err := Add(open(t, before), config.Server{Name: "new", Command: "x", Env: map[string]string{"A=B": "x"}}, false)
+	if want := `server new: env: "A=B" is no name of a variable`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
 // What a person was shown is written into the file that they were shown, and into no other. What they were
 // not shown is made again on the file as it is.
 func TestFileIsChangedMeanwhile(t *testing.T) {

@@ -1,6 +1,7 @@
 package amend
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -44,6 +45,10 @@ func Add(f *tomledit.File, s config.Server, replace bool) (*Change, error) {
 		}
 		if c.Text, err = tomledit.AddTables(f.Text, tomledit.Server(s)); err == nil {
 			_, err = config.Parse(f.Path, c.Text)
+		}
+		var wrong *config.Error
+		if errors.As(err, &wrong) && wrong.Subject == "server "+s.Name { // which is in no file yet
+			err = &config.Error{Subject: wrong.Subject, Field: wrong.Field, Problem: wrong.Problem}
 		}
 		return err
 	})
