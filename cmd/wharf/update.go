@@ -265,7 +265,7 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 		}
 		err = fmt.Errorf("%s %s is not run as this entry runs it", s.Registry.Name, plain.Line(v.latest.Server.Version))
 		if v.changed {
-			return s, nil, nil, exit.Usage(err, "")
+			return s, nil, nil, exit.Usage(err, "the entry stays as it is; ask its publisher what has changed before you add it anew")
 		}
 		return s, nil, nil, exit.Usage(err, "to add it anew, with its answers: `wharf remove %s && wharf add %s --name %s`", s.Name, s.Registry.Name, s.Name)
 	}
