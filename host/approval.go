@@ -175,35 +175,3 @@ func (s *Session) approves(ctx context.Context, err error) (again bool) {
 	}
 	return true
 }
-
-// answers asks the person a question of the entry if a call failed because the vault lacks the
-// answer. It reports whether the call may be made again.
-func (s *Session) answers(ctx context.Context, err error) (again bool) {
-	var open *connect.InputError
-	h := s.host
-	if !errors.As(err, &open) || h.config.Input == nil || h.vault == nil || session.Unattended(ctx) {
-		return false
-	}
-	ctx, over := within(ctx, s.inner.Lifetime())
-	defer over()
-	if h.approvals.asking.Lock(ctx) != nil {
-		return false
-	}
-	defer h.approvals.asking.Unlock()
-	q := open.Input
-	_, known, err := h.vault.LoadSecret(ctx, q.Secret) // another call may have been faster
-	if err == nil && !known {
-		var text string
-		if text, err = h.config.Input(ctx, s.Name(), q); err == nil {
-			err = h.vault.StoreSecret(ctx, q.Secret, text)
-		}
-	}
-	if err != nil {
-		h.warn(s.Name(), fmt.Sprintf("the input %q has no answer: %v", q.ID, err))
-		return false
-	}
-	if s.driver.Status().State == status.Failed {
-		s.driver.Change(manager.Change{SameEntry: true})
-	}
-	return true
-}

@@ -43,6 +43,7 @@ func (c connections) Close() error { return c.host.manager.Remove(c.driver) }
 // dial makes a connection, for the driver.
 func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, error) {
 	configured := s.entry.Load()
+	defer s.host.dialer.Accounts.Answers.Hold(configured.Inputs...)()
 	entry, err := s.host.admit(ctx, *configured)
 	if err != nil {
 		return nil, err
@@ -56,6 +57,7 @@ func (s *Session) dial(ctx context.Context, after manager.Conn) (manager.Conn, e
 	if err != nil {
 		return nil, explain(entry.Name, err)
 	}
+	s.keepAnswers(ctx, configured)
 	i := s.inner.Info()
 	s.driver.Report(func(st *status.Status) { st.Era, st.Protocol, st.Transport = string(i.Era), i.Protocol, i.Transport })
 	s.saveInfo()

@@ -181,7 +181,8 @@ type Config struct {
 	Approve func(ctx context.Context, a trust.Approval) (trust.Decision, error)
 
 	// Input asks the person a question of the file of an entry, see [config.Input]. The
-	// answer is kept in the vault. One question is asked at a time.
+	// vault gets the answer when the server has started with it, and not before: after a start that
+	// failed or was cancelled, the next call asks again. One question is asked at a time.
 	Input func(ctx context.Context, server string, q config.Input) (string, error)
 
 	// Event hears warnings, and the notifications of sessions whose [Client] does not hear them

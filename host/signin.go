@@ -179,7 +179,12 @@ func (s *Session) signingIn(ctx context.Context, method string, do func() error)
 			err = do()
 		}
 		for range s.entry.Load().Inputs {
-			if attempt > 0 || !s.answers(ctx, err) {
+			if attempt > 0 {
+				break
+			}
+			again, letGo := s.answers(ctx, err)
+			defer letGo() // not before the last attempt to start the server
+			if !again {
 				break
 			}
 			err = do()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -144,6 +145,85 @@ func TestInputs(t *testing.T) {
 	if _, err := newHost(t, no).Connect(t.Context(), entry); !errors.Is(err, host.ErrConfig) {
 		t.Errorf("without an answer: %v", err)
 	}
+}
+
+// The vault gets the answers of a start that has succeeded, all of them, and those of no other: what was typed for a
+// start that failed or was cancelled is asked for again. Servers of one file share an answer.
+func TestInputsAreKeptByAStart(t *testing.T) {
+	entries := make(map[string]host.Server)
+	const inputs = `"inputs": [{"id": "key", "type": "promptString", "password": true}, {"id": "zone", "type": "promptString"}]`
+	const env = `"env": {"KEY": "${input:key}", "ZONE": "${input:zone}"}`
+	file, err := config.Parse(filepath.Join(t.TempDir(), ".vscode", "mcp.json"),
+		[]byte(`{`+inputs+`, "servers": {"exits": {"command": "x", `+env+`}, "sdk": {"command": "x", `+env+`}, "twin": {"command": "x", `+env+`}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range file.Servers {
+		s.Command = server("").Command
+		s.Env[serverVariable] = map[string]string{"exits": "exits", "sdk": "sdk", "twin": "sdk"}[s.Name]
+		if entries[s.Name], err = s.Expand(os.LookupEnv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := vaultDir(t)
+	kept := vault.Open(vault.Config{Dir: dir, Keyring: noKeyring{}})
+	var asked int
+	ctx, cancel := context.WithCancel(t.Context())
+	leave := false
+	h := newHost(t, host.Config{VaultDir: dir, Input: func(_ context.Context, _ string, q config.Input) (string, error) {
+		if asked++; leave && q.ID == "zone" {
+			cancel()
+		}
+		return "the " + q.ID, nil
+	}})
+	check := func(what string, questions, secrets int) {
+		t.Helper()
+		names, err := kept.Secrets()
+		if asked != questions || len(names) != secrets || err != nil {
+			t.Errorf("%s: asked %d times, the vault has %q, %v; want %d and %d", what, asked, names, err, questions, secrets)
+		}
+		asked = 0
+	}
+	for range 2 {
+		if _, err := h.Connect(t.Context(), entries["exits"]); !errors.Is(err, host.ErrUnreachable) {
+			t.Errorf("a server that does not start: %v", err)
+		}
+		check("failed", 2, 0)
+	}
+	leave = true
+	if _, err := h.Connect(ctx, entries["sdk"]); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+	check("cancelled", 2, 0)
+	leave = false
+	var both sync.WaitGroup
+	sessions := make([]*host.Session, 2)
+	for i, name := range []string{"sdk", "twin"} {
+		both.Go(func() {
+			var err error
+			if sessions[i], err = h.Connect(t.Context(), entries[name]); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if both.Wait(); t.Failed() {
+		return
+	}
+	check("two starts", 2, 2)
+	if _, err := h.Connect(t.Context(), entries["exits"]); !errors.Is(err, host.ErrUnreachable) {
+		t.Errorf("with the answers of another: %v", err)
+	}
+	check("shared", 0, 2)
+	for _, in := range entries["sdk"].Inputs {
+		if err := kept.ForgetSecret(t.Context(), in.Secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := sessions[0].Reload(entries["sdk"]); err != nil {
+		t.Fatal(err)
+	}
+	say(t, sessions[0])
+	check("connected again", 2, 2)
 }
 
 // The variables of an env_file reach the process, those of env before them.

@@ -31,6 +31,8 @@ import (
 // Accounts holds the sign-ins of a host, keyed by everything that they depend on. All methods are
 // safe for concurrent use.
 type Accounts struct {
+	Answers Answers // found before the secrets of the vault
+
 	config  Config
 	secrets redaction
 

@@ -134,6 +134,9 @@ func (as *Accounts) lookUp(ctx context.Context, s config.Server, r config.Refere
 	case as.config.Vault == nil:
 		return "", errNoVault
 	}
+	if text, given := as.Answers.Get(r.Secret); given {
+		return text, nil
+	}
 	text, found, err := as.config.Vault.LoadSecret(ctx, r.Secret)
 	if err == nil && !found {
 		err = hosterr.Errorf(hosterr.ErrConfig, "store it with: wharf auth secret "+r.Secret, "there is no secret %q", r.Secret)
