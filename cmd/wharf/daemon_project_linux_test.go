@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 )
 
 // ofProject writes a file of servers into the working folder, which becomes a project, with the ledger under the
@@ -82,4 +84,27 @@ func TestProjectsJoinTheDaemon(t *testing.T) {
 		twice()
 		u.must("call", "ledger", "note", "text=x")
 	})
+}
+
+// Where an approval cannot be kept, the daemon refuses the server, and the command starts it itself. The person has
+// answered by then, and is not asked again.
+func TestApprovalThatTheDaemonDoesNotSee(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	u.env = append(u.env, "TERM=xterm", "LC_ALL=C.UTF-8", "NO_COLOR=1") // also of the daemon
+	u.ofProject("")
+	u.must("control", "--socket")
+	trusted := filepath.Join(filepath.Dir(u.config), "trust")
+	if err := os.MkdirAll(filepath.Join(trusted, "trust.lock"), 0o700); err != nil { // which is to be a file
+		t.Fatal(err)
+	}
+	s := newScreen(t, nil, "wharf", "call", "team", "note", "text=x")
+	s.Dir, s.Env = u.folder, u.env
+	s.start()
+	s.await(mayIt)
+	s.answer("", "yes\r")
+	s.ends(exit.CodeOK, "trust.lock: is a directory")
+	if shown := s.seen; strings.Contains(shown, mayIt) {
+		t.Errorf("asked again: %q", shown)
+	}
 }

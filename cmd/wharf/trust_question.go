@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,7 +184,14 @@ func (a *app) letApprove(c *host.Config) {
 					return trust.NotNow, exit.Usage(err, "")
 				}
 			}
-			return a.askApproval(ctx, p)
+			if slices.Contains(a.approved, p.Hash) {
+				return trust.JustOnce, nil
+			}
+			d, err := a.askApproval(ctx, p)
+			if d == trust.Always {
+				a.approved = append(a.approved, p.Hash)
+			}
+			return d, err
 		}
 	}
 }
