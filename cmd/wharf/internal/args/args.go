@@ -33,7 +33,7 @@ type Arguments struct {
 type bareValue struct {
 	text string
 	json bool                  // it stands in the parentheses of a call; else it is a word, and may be key:value
-	pair func() (Value, error) // reads the word as key=value, which it is if the schema has that key; nil = it is a value
+	pair func() (Value, error) // reads the word as key=value, which it is if [Schema.IsPair] says so; nil = it is a value
 }
 
 // Value is one word key=value, key:=JSON or key=@FILE. A file has been read.
@@ -71,7 +71,9 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 		}
 	}
 	for i, word := range words {
-		if err := apart(words, i); err != nil {
+		if err := apart(words, i); err != nil && isPadded(words[i-1]) { // the schema decides whether it is a key
+			args.bare[len(args.bare)-1].pair = func() (Value, error) { return Value{}, err }
+		} else if err != nil {
 			return args, err
 		}
 		if err := args.addWord(ctx, stdin, word); err != nil {
@@ -171,7 +173,7 @@ func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	return args, nil
 }
 
-// paired makes key=value of each word that is so only because the schema has its key.
+// paired makes key=value of each word that is so only by the schema.
 func (args Arguments) paired(schema *Schema) (Arguments, error) {
 	bare := args.bare
 	args.values, args.bare = slices.Clone(args.values), nil
@@ -375,6 +377,12 @@ func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error) {
 	if args.from != "" {
 		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")
+	}
+	if schema == nil {
+		var err error
+		if args, err = args.paired(new(Schema)); err != nil {
+			return nil, err
+		}
 	}
 	if schema == nil && len(args.bare) > 0 {
 		return nil, exit.Usage(notKeyed(args.bare[0].text), formHint)

@@ -233,6 +233,22 @@ func TestEqualsInValues(t *testing.T) {
 		{odd, "text=x a/b:=1", `{"a/b":1,"text":"x"}`},
 		{odd, "text=x at.y/z=5", `argument "at.y/z=…": tool "t" has no argument of that name; for example 'at={}'; --no-validate sends it all the same`},
 		{odd, "note:a=b", `argument "note:…": tool "t" has no argument of that name; a text with a colon is given by name: text=note:a=b`},
+		{fetch, "YWJjZA== 3", `{"max":3,"url":"YWJjZA=="}`},
+		{fetch, "YWJjZGU= 3", `{"max":3,"url":"YWJjZGU="}`},
+		{fetch, "3 url=YWJjZA==", `{"max":3,"url":"YWJjZA=="}`},
+		{fetch, "url=", `{"url":""}`},
+		{fetch, "max= 3 u", `argument "max=": its value must come right after the =; write max=3`},
+		{fetch, "urls= u", `argument "urls=": its value must come right after the =; write urls=u`},
+		{fetch, "mx== u", `argument "mx==": its value must come right after the =; write mx==u`},
+		{fetch, "u 3 YWJjZA==", `argument "YWJjZA==": tool "t" takes 2 arguments, and each has a value already; an argument "YWJjZA" is given as an object: '{"YWJjZA":"="}'`},
+		{fetch, "u foobar=", `{"foobar":"","url":"u"}`},
+		{open, "foo=", `{"foo":""}`},
+		{fetch, "mailto:a@b?subject=x", `{"url":"mailto:a@b?subject=x"}`},
+		{fetch, "data:text/plain;base64,AA== 3", `{"max":3,"url":"data:text/plain;base64,AA=="}`},
+		{fetch, "data:,x", `{"url":"data:,x"}`},
+		{fetch, "data:x", `argument "data:…": tool "t" has no argument of that name; a text with a colon is given by name: url=data:x`},
+		{fetch, "urn:isbn:0", `{"url":"urn:isbn:0"}`},
+		{`{"properties":{"data":{"type":"string"}}}`, "data:,x", `{"data":",x"}`},
 		{open, "k8s.io/n=2", `argument "k8s.io/n=2": tool "t" takes no arguments; an argument "k8s.io/n" is given as an object: '{"k8s.io/n":"2"}'`},
 		{`{"type":"object"}`, "https://x/?q=1", `argument "https://x/?q=1": tool "t" takes no arguments; if it takes one all the same, write key=value`},
 		{``, "https://x/?q=1", `argument "https://x/?q=1": tool "t" names no arguments; if it takes one all the same, write key=value`},
@@ -283,7 +299,10 @@ func TestApart(t *testing.T) {
 		"data=YQ== x":         "",
 		"message=hello world": "",
 	} {
-		_, err := Read(t.Context(), nil, "", strings.Fields(words))
+		args, err := Read(t.Context(), nil, "", strings.Fields(words))
+		if err == nil {
+			_, err = args.Build("t", json.RawMessage(`{"properties":{"message":{},"url":{},"n":{},"other":{}}}`), true)
+		}
 		got := ""
 		if err != nil {
 			got = err.Error() + "; " + exit.HintOf(err)

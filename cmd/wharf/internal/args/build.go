@@ -57,6 +57,10 @@ func (args Arguments) Build(tool string, schema json.RawMessage, check bool) (Ob
 // Params returns the params of a request of any method. There is no schema for them, so a value
 // without a key is an error.
 func (args Arguments) Params(method string) (Object, error) {
+	args, err := args.paired(new(Schema))
+	if err != nil {
+		return nil, err
+	}
 	if args.NeedNames() {
 		return nil, exit.Usage(fmt.Errorf("argument %q: method %q takes key=value or a JSON object", plain.Clip(args.bare[0].text, 40), plain.Clip(method, 40)), "%s", cmp.Or(args.bare[0].asObject(), formHint))
 	}

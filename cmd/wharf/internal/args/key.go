@@ -14,8 +14,11 @@ import (
 // of day, or prose ("Note: …").
 func looksLikeKey(key, text string) bool {
 	drive := len(key) == 1 && strings.HasPrefix(text, "/")
-	return !drive && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
+	return !drive && !address.MatchString(key+":"+text) && IsKey(key) && text != "" && !strings.HasPrefix(text, "//") && !strings.ContainsRune("\\ \t\n", rune(text[0]))
 }
+
+// address matches addresses that have no // behind the scheme.
+var address = lazyregexp.New(`^(?i:mailto:[^@\s]+@|data:[^,\s]*,|urn:[a-z0-9][a-z0-9-]*:|tel:\+)`)
 
 // Assignable reports whether key=value gives an argument of that name. Others are given in an object.
 func Assignable(key string) bool {
@@ -23,10 +26,10 @@ func Assignable(key string) bool {
 }
 
 // IsPair reports whether a word is key=value, whatever the schema is. A word with another equals sign, such as that of an
-// address, is a value unless the schema has its key, see [Schema.IsPair].
+// address or the padding of Base64, is a value unless the schema has its key, see [Schema.IsPair].
 func IsPair(word string) bool {
 	key, _, found := cutPair(word)
-	return found && !strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\:?&#%`, r) })
+	return found && !isPadded(word) && !strings.ContainsFunc(key, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`/\:?&#%`, r) })
 }
 
 // IsPair reports whether a word is key=value for a tool with the schema.
@@ -34,8 +37,14 @@ func (s *Schema) IsPair(word string) bool {
 	key, _, found := cutPair(word)
 	_, known := s.properties[key]
 	_, nearly := s.properties[strings.TrimSpace(key)] // which is a slip, and no value
-	return IsPair(word) || found && (known || nearly || s.member(key) != nil)
+	padded := isPadded(word) && len(s.properties) > 0 && s.near(key) == ""
+	return IsPair(word) || found && (known || nearly || s.member(key) != nil || isPadded(word) && !padded)
 }
+
+// isPadded reports whether a word may be Base64 with its padding; it may also be a key with an empty text.
+func isPadded(word string) bool { return len(word)%4 == 0 && paddedForm.MatchString(word) }
+
+var paddedForm = lazyregexp.New(`^[\w+/-]+={1,2}$`)
 
 // cutPair cuts a word at its first "=" or ":=".
 func cutPair(word string) (key, text string, found bool) {
