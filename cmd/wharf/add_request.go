@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
 	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,8 +13,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/config/amend"
 	"github.com/wharf-mcp/wharf/host/config/tomledit"
-	"github.com/wharf-mcp/wharf/host/trust"
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // addRequest holds what the user wants to add, by the flags of add.
@@ -102,55 +98,7 @@ func (r *addRequest) named(made string) string {
 	if r.name != "" {
 		return r.name
 	}
-	made = strings.Trim(notInEntryNames.ReplaceAllString(made, "-"), "-._")
-	return made[:min(len(made), 64)]
-}
-
-var notInEntryNames = lazyregexp.New(`[^A-Za-z0-9_.-]+`)
-
-// commandName makes a name from a command line. If its program is known to run packages, images or scripts, it is
-// the name of the package, the image or the script.
-func commandName(argv []string) string {
-	program := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-	if slices.Contains([]string{"docker", "podman"}, program) && len(argv) > 1 && argv[1] == "run" {
-		return cmp.Or(imageName(argv[2:]), program)
-	}
-	if name := scriptName(argv); (&addRequest{}).named(name) != "" { // it has letters that a name may have
-		return name
-	}
-	if !slices.Contains([]string{"npx", "bunx", "uvx", "dnx"}, program) {
-		return program
-	}
-	for _, arg := range argv[1:] {
-		if !strings.HasPrefix(arg, "-") {
-			base := path.Base(arg)
-			name, _, _ := strings.Cut(base, "@")
-			return name
-		}
-	}
-	return program
-}
-
-// imageName makes a name from the words behind docker run; "" if there is no image among them.
-func imageName(words []string) string {
-	at := config.Image(words)
-	if at < 0 {
-		return ""
-	}
-	image, _, _ := strings.Cut(words[at], "@")
-	name, _, _ := strings.Cut(path.Base(image), ":")
-	return name
-}
-
-// scriptName makes a name from the command line of an interpreter: that of its script without the ending, or of the
-// package that a module is in; "" if it runs neither for certain.
-func scriptName(argv []string) string {
-	file, module := trust.Main(argv[0], argv[1:])
-	if file != "" && interpreted(file) == nil {
-		return ""
-	}
-	name, _, _ := strings.Cut(module, ".")
-	return cmp.Or(name, strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)))
+	return entryName(made)
 }
 
 // siteName makes a name from a host: the first part that says who owns it. It keeps all parts of

@@ -157,9 +157,9 @@ func (a *app) withOffers(hint string, err error) string {
 // nameOnSpot returns what `wharf add` would call the server that is given on the spot.
 func (a *app) nameOnSpot() string {
 	if a.adHoc {
-		return (&addRequest{}).named(commandName(a.argv[slices.Index(a.argv, "--")+1:]))
+		return entryName(commandName(a.argv[slices.Index(a.argv, "--")+1:]))
 	}
-	return (&addRequest{}).named(siteName(a.server))
+	return entryName(siteName(a.server))
 }
 
 // withFile completes a hint to write a line into an entry: it names the file of the entry, or how

@@ -114,6 +114,13 @@ func Main(command string, args []string) (file, module string) {
 	return "", ""
 }
 
+// Inner returns the command line in the arguments of a program that runs another, such as env, sudo or npx, where
+// the package stands for its program; nil if there is none.
+func Inner(command string, args []string) []string {
+	r := read(command, args)
+	return r.inner()
+}
+
 const (
 	maxWrapped = 4 // bounds how many programs are looked through because each runs another
 	maxLetters = 8 // flags in one argument
