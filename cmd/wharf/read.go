@@ -9,52 +9,61 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 func newRead(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "read SERVER URI | URI -- COMMAND…",
+		Use:   "read SERVER URI|TEMPLATE [KEY=VALUE…] | URI|TEMPLATE [KEY=VALUE…] -- COMMAND…",
 		Short: "Read a resource of a server",
 		Long: `Read a resource of a server and print what it holds: its text on a terminal, else
 the result as JSON, as the server gave it. Bytes are shown by their kind and size;
---save DIR writes them to files.`,
-		Example:           "  wharf read demo demo://about",
+--save DIR writes them to files. A template gets a value for each of its variables.`,
+		Example:           "  wharf read demo demo://about\n  wharf read demo 'demo://greeting/{name}' name=Ada",
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.withServer(a.oneURI, a.readResource),
 		ValidArgsFunction: a.completeServers,
 	}
 }
 
-// oneURI checks that a command gets one uri. A person who gives none may not know any, so the error
+// oneURI checks that a command gets one uri, or a template with values. A person who gives none may not know any, so the error
 // has a hint.
 func (a *app) oneURI(cmd *cobra.Command, words []string) error {
 	if len(words) == 0 {
 		return exit.Usage(errors.New("URI is missing"), "%s", aResource.lists(a))
 	}
+	if len(args.Blanks(words[0])) > 0 {
+		return nil
+	}
 	return exactly("URI")(cmd, words)
 }
 
 func (a *app) readResource(ctx context.Context, c *client, words []string) error {
-	blanks := blanksOf(words[0])
-	if blanks != "" {
-		templates, _ := c.session.ListResourceTemplates(ctx) // a server may have none
-		if slices.ContainsFunc(templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == words[0] }) {
-			return exit.Usage(fmt.Errorf("%q is a template, and no resource", plain.Clip(words[0], 80)), "%s", blanks)
+	uri, blanks := words[0], blanksOf(words[0])
+	if len(words) > 1 {
+		values, err := args.Pairs(ctx, words[1:])
+		if err == nil {
+			uri, err = args.Expand(uri, values)
 		}
+		if err != nil {
+			return err
+		}
+		blanks = ""
+	} else if c.hasTemplate(ctx, uri) {
+		return isTemplate(uri, blanks+", or "+args.Pairing(uri))
 	}
-	result, err := ask(ctx, c, "reading "+words[0], func(ctx context.Context) (*mcp.ReadResourceResult, error) {
-		return c.session.ReadResource(ctx, words[0])
+	result, err := ask(ctx, c, "reading "+uri, func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+		return c.session.ReadResource(ctx, uri)
 	})
 	switch refused := errors.As(err, new(*host.RPCError)); {
 	case refused && blanks != "":
 		return exit.WithHint(err, blanks)
 	case refused:
-		return exit.WithHint(err, c.otherResource(ctx, words[0]))
+		return exit.WithHint(err, c.otherResource(ctx, uri))
 	case err != nil:
 		return err
 	}
@@ -71,19 +80,30 @@ func (a *app) readResource(ctx context.Context, c *client, words []string) error
 	})
 }
 
-// blanksOf returns a hint for a uri that has expressions of a template in it (RFC 6570), or "". No uri has braces.
-func blanksOf(uri string) string {
-	var blanks []string
-	for _, m := range expression.FindAllStringSubmatch(uri, -1) {
-		blanks = append(blanks, plain.Clip(plain.Line(m[0]), 40))
+// hasTemplate reports whether a uri is a template of the server.
+func (c *client) hasTemplate(ctx context.Context, uri string) bool {
+	if len(args.Blanks(uri)) == 0 {
+		return false
 	}
+	templates, _ := c.session.ListResourceTemplates(ctx) // a server may have none
+	return slices.ContainsFunc(templates, func(t mcp.ResourceTemplate) bool { return t.URITemplate == uri })
+}
+
+func isTemplate(uri, hint string) error {
+	return exit.Usage(fmt.Errorf("%q is a template, and no resource", plain.Clip(uri, 80)), "%s", hint)
+}
+
+// blanksOf returns a hint for a uri that has expressions of a template in it, or "".
+func blanksOf(uri string) string {
+	blanks := args.Blanks(uri)
 	if blanks == nil {
 		return ""
 	}
+	for i, blank := range blanks {
+		blanks[i] = plain.Clip(plain.Line(blank), 40)
+	}
 	return "put a value in the place of " + strings.Join(blanks, " and ")
 }
-
-var expression = lazyregexp.New(`\{[^{}]+\}`)
 
 // otherResource returns a hint for a resource that the server refuses to read: the one that was
 // probably meant, or how resources are listed.

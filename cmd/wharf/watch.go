@@ -112,6 +112,11 @@ func (a *app) follow(ctx context.Context, c *client, f *follower, uris []string)
 			return err
 		}
 	}
+	for _, uri := range uris {
+		if c.hasTemplate(ctx, uri) {
+			return isTemplate(uri, blanksOf(uri))
+		}
+	}
 	wanted := mcp.Filter{Tools: true, Prompts: true, Resources: true, URIs: uris}
 	sub, err := ask(ctx, c, "subscribing on "+c.session.Name(), func(ctx context.Context) (*host.Subscription, error) {
 		return c.session.Subscribe(ctx, wanted)
