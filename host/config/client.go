@@ -124,6 +124,14 @@ var clients = []client{
 		syntax: geminiSyntax, sse: true, unset: unsetText, since: ", whose later releases leave it empty in env and headers",
 	},
 	{
+		id: "qwen", name: "Qwen Code", // which grew out of Gemini CLI
+		files:  []string{"~/.qwen/settings.json"},
+		ends:   []string{".qwen/settings.json", ".qwen/settings.local.json"},
+		unit:   time.Millisecond,
+		syntax: geminiSyntax, sse: true, unset: unsetText,
+		keys: map[string]string{"start_timeout": "discoveryTimeoutMs"},
+	},
+	{
 		id: "copilot", name: "GitHub Copilot CLI",
 		files: []string{"~/.copilot/mcp-config.json", "$COPILOT_HOME/mcp-config.json"},
 		ends:  []string{"mcp-config.json", ".github/mcp.json"},

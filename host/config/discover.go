@@ -32,7 +32,7 @@ const ownProjectFile = "wharf.toml"
 
 // projectSettings are the projectFiles that hold other settings too, and often no servers.
 var projectSettings = []string{
-	".gemini/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
+	".gemini/settings.json", ".qwen/settings.local.json", ".qwen/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
 	".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
 	".ai/mcp/mcp.json", ".kiro/agents/*.json", ".amazonq/cli-agents/*.json",
 }

@@ -72,7 +72,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 			set[foldName(name)] = strings.Join(path, ".")
 		}
 	}
-	add(f.servers, "mcp", "excluded") // Gemini, now and before
+	add(f.servers, "mcp", "excluded") // Gemini, now and before, and Qwen Code
 	add(f.servers, "excludeMCPServers")
 	for _, path := range [][]string{{"mcp", "allowed"}, {"allowMCPServers"}} {
 		if _, list := doc.at(path).([]any); list {
@@ -91,6 +91,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.forbid(crushTool, doc, "options", "disabled_tools")
 	f.forbid(geminiTool, doc, "tools", "exclude")
 	f.forbid(geminiTool, doc, "excludeTools")
+	f.qwen(doc)
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
 	f.zed(doc)
@@ -132,6 +133,17 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	for _, name := range doc.texts(path...) {
 		if !strings.ContainsAny(name, ":(") {
 			f.rules = append(f.rules, toolRule{key: strings.Join(path, "."), pattern: name, before: before})
+		}
+	}
+}
+
+// qwen reads the rules of Qwen Code about tools, in which mcp__SERVER means all that a server has.
+func (f *forbidden) qwen(doc *document) {
+	f.forbid(claudeTool, doc, "permissions", "deny")
+	for i := range f.rules {
+		if r := f.rules[i]; r.key == "permissions.deny" && !strings.HasSuffix(r.pattern, "*") {
+			r.pattern += "__*"
+			f.rules = append(f.rules, r)
 		}
 	}
 }
@@ -260,8 +272,8 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 
 // forbidsServer reports whether a server may not be used, and what to change to use it; "" is not known.
 func (f *forbidden) forbidsServer(s *Server, name string) (forbids bool, remedy string) {
-	key, excluded := f.servers[foldName(name)]
-	_, allowed := f.only[foldName(name)]
+	key, excluded := f.named(f.servers, name, true)
+	_, allowed := f.named(f.only, name, false)
 	switch {
 	case f.all && f.allKey != "":
 		return true, "change " + f.allKey
@@ -275,6 +287,24 @@ func (f *forbidden) forbidsServer(s *Server, name string) (forbids bool, remedy 
 		return true, "change amp.mcpPermissions"
 	}
 	return false, ""
+}
+
+// named returns what a set has for the name of a server, which may be a pattern in it. A "?" of a pattern is any one
+// character: it is read as a wider "*" where that forbids, and fits nothing where it would permit.
+func (f *forbidden) named(set map[string]string, name string, forbids bool) (key string, found bool) {
+	name = foldName(name)
+	if key, found = set[name]; found {
+		return key, true
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(set)) {
+		if forbids {
+			pattern = strings.ReplaceAll(pattern, "?", "*")
+		}
+		if f.work -= len(pattern); strings.Contains(pattern, "*") && len(pattern) <= maxPattern && f.work >= 0 && policy.Fits(pattern, name) {
+			return set[pattern], true
+		}
+	}
+	return "", false
 }
 
 // rejects reports whether Amp would refuse to start a server with this command or url.

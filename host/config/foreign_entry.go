@@ -26,7 +26,7 @@ var foreignKeys = struct {
 	env:             []string{"env", "environment", "envs"},
 	headers:         []string{"headers", "http_headers", "httpHeaders"},
 	cap:             []string{"message_cap", "messageCap"},
-	start:           []string{"start_timeout", "startTimeout", "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout", "initTimeout"},
+	start:           []string{"start_timeout", "startTimeout", "startup_timeout_sec", "startup_timeout_ms", "connectionTimeout", "initTimeout", "discoveryTimeoutMs"},
 	timeout:         []string{"timeout", "tool_timeout_sec"},
 	protocol:        []string{"protocol", "protocolVersion", "protocol_version"},
 	settings:        []string{"settings", "config"},

@@ -14,7 +14,7 @@ func (e *entry) enabledTools(c *client) []string {
 		delete(e.values, "tools")
 	}
 	list := e.list(e.first(foreignKeys.enabledTools))
-	if c.id == "gemini" { // which has the arguments of a tool behind its name, and heeds them for its own tools only
+	if c.id == "gemini" || c.id == "qwen" { // which has the arguments of a tool behind its name, and heeds them for its own tools only
 		for i := range list {
 			list[i], _, _ = strings.Cut(list[i], "(")
 		}
