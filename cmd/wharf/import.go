@@ -61,15 +61,12 @@ func newImport(a *app) *cobra.Command {
 				return err
 			}
 			switch {
-			case len(found) == 0 && a.forPeople() && len(args) > 0:
-				fmt.Fprint(a.Err, a.Own("No file of %s with servers was found. These were looked for:", strings.Join(args, ", ")))
-				for _, path := range config.ClientFiles(args...) {
-					fmt.Fprintf(a.Err, "  %s\n", cleantext.Visible(path))
+			case len(found) == 0 && (a.forPeople() || !list):
+				a.tellOfNoFile(cmd, args)
+				if a.forPeople() {
+					return nil
 				}
-				return nil
-			case len(found) == 0 && a.forPeople():
-				fmt.Fprint(a.Err, a.Own("No file of another client with servers was found. `%s --help` names the clients that Wharf knows.", cmd.CommandPath()))
-				return nil
+				return a.PrintJSON([]importItem{})
 			case list:
 				return a.listImports(items, found)
 			}
@@ -90,6 +87,18 @@ func newImport(a *app) *cobra.Command {
 	cmd.Flags().StringArrayVar(&only, "server", nil, "the `NAME` of a server to copy, and no others; may be given more than once")
 	cmd.Flags().StringVar(&name, "name", "", "what the server of --server is called here (default: its `NAME` there)")
 	return cmd
+}
+
+// tellOfNoFile says that the clients with those ids, or all, have no file with servers, and which were looked for.
+func (a *app) tellOfNoFile(cmd *cobra.Command, ids []string) {
+	if len(ids) == 0 {
+		fmt.Fprint(a.Err, a.Own("No file of another client with servers was found. `%s --help` names the clients that Wharf knows.", cmd.CommandPath()))
+		return
+	}
+	fmt.Fprint(a.Err, a.Own("No file of %s with servers was found. These were looked for:", strings.Join(ids, ", ")))
+	for _, path := range config.ClientFiles(ids...) {
+		fmt.Fprintf(a.Err, "  %s\n", cleantext.Visible(path))
+	}
 }
 
 // importList is what --list prints as JSON.
