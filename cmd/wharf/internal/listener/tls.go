@@ -3,6 +3,7 @@ package listener
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -35,8 +36,8 @@ func TLS(cert, key, clientCA string) (*tls.Config, error) {
 	return config, nil
 }
 
-// CheckTLS returns what is wrong with files that [TLS] is to have: TLS would return an error, the certificate has
-// expired, or it is for none of hosts, the names by which clients reach the server.
+// CheckTLS returns what is wrong with files that [TLS] is to have: TLS would return an error, the certificate or each of
+// the authorities has expired, or the certificate is for none of hosts, the names by which clients reach the server.
 func CheckTLS(cert, key, clientCA string, hosts []string) error {
 	config, err := TLS(cert, key, clientCA)
 	if err != nil {
@@ -51,6 +52,27 @@ func CheckTLS(cert, key, clientCA string, hosts []string) error {
 	}
 	if fits := func(host string) bool { return pair.Leaf.VerifyHostname(host) == nil }; len(hosts) > 0 && !slices.ContainsFunc(hosts, fits) {
 		return fmt.Errorf("the certificate is for none of hosts: %s", strings.Join(hosts, ", "))
+	}
+	if clientCA == "" {
+		return nil
+	}
+	return checkAuthorities(clientCA)
+}
+
+// checkAuthorities returns an error if each certificate of a file in PEM has expired.
+func checkAuthorities(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var last time.Time
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if authority, err := x509.ParseCertificate(block.Bytes); block.Type == "CERTIFICATE" && err == nil && authority.NotAfter.After(last) {
+			last = authority.NotAfter
+		}
+	}
+	if time.Now().After(last) {
+		return fmt.Errorf("the authority of clients in %s has expired at %s", file, last.UTC().Format(time.DateTime))
 	}
 	return nil
 }

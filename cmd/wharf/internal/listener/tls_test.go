@@ -210,6 +210,18 @@ func TestCheckTLS(t *testing.T) {
 	authority, dir := certtest.New(), t.TempDir()
 	cert, key := certtest.WriteTo(dir, "server", authority.IssueLocal())
 	oldCert, oldKey := certtest.WriteTo(dir, "old", authority.Issue(x509.Certificate{DNSNames: []string{"localhost"}, NotAfter: time.Now().Add(-time.Minute)}))
+	both := filepath.Join(dir, "both.pem")
+	var texts [][]byte
+	for _, file := range []string{oldCert, authority.WriteTo(dir)} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text)
+	}
+	if err := os.WriteFile(both, bytes.Join(texts, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		cert, key, clientCA string
 		hosts               []string
@@ -218,6 +230,8 @@ func TestCheckTLS(t *testing.T) {
 		{cert, key, "", nil, ""},
 		{cert, key, authority.WriteTo(dir), []string{"mcp.example.com", "localhost"}, ""},
 		{cert, key, "", []string{"mcp.example.com"}, "the certificate is for none of hosts: mcp.example.com"},
+		{cert, key, oldCert, nil, "the authority of clients in " + oldCert + " has expired at "},
+		{cert, key, both, nil, ""},
 		{cert, key, key, nil, "has no certificate in PEM"},
 		{cert, oldKey, "", nil, "private key does not match public key"},
 		{cert, filepath.Join(dir, "none"), "", nil, "no such file"},
