@@ -39,14 +39,14 @@ func (o *Option) Entry(answers Answers) (config.Server, error) {
 	if slices.ContainsFunc(o.inputs, lacks) {
 		return s, &MissingError{slices.DeleteFunc(o.Inputs(), func(in Input) bool { return !lacks(in) })}
 	}
-	s.Env = f.table(o.env)
+	s.Env = f.table(o.env, true)
 	if o.program != "" {
 		s.Command = escaped(o.program)
 		s.Args = f.words(o.words, s.Env)
 		return s, nil
 	}
 	s.URL, _ = f.fill(o.url)
-	s.Headers = f.table(o.headers)
+	s.Headers = f.table(o.headers, false)
 	if o.Kind == "sse" {
 		s.Strategy = "sse-first"
 	}
@@ -138,12 +138,12 @@ func (f filler) fill(t template) (text string, whole bool) {
 	return text, whole
 }
 
-// table fills variables or headers. It leaves out those that lack an answer, unless the registry
-// requires them.
-func (f filler) table(words []word) map[string]string {
+// table fills variables or headers. It leaves out those that lack an answer, unless the registry requires them and
+// parts has those that are not whole: of "Bearer {token}" no header is left.
+func (f filler) table(words []word, parts bool) map[string]string {
 	table := make(map[string]string)
 	for _, w := range words {
-		if text, whole := f.fill(w.texts[0]); whole || w.required {
+		if text, whole := f.fill(w.texts[0]); whole || w.required && parts {
 			table[w.name] = text
 		}
 	}

@@ -115,6 +115,10 @@ func TestRemotes(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
+	optional := described(t, "remotes", `{"type": "sse", "url": "https://a.example/sse", "headers": [{"name": "Authorization", "isRequired": true, "value": "Bearer {token}", "variables": {"token": {}}}]}`)
+	if got, err := optional.Entry(nil); err != nil || got.Headers != nil {
+		t.Errorf("an optional token is not given: %v, %v", got.Headers, err)
+	}
 	if in := o.Inputs(); len(in) != 4 || in[3].Check("asia") == "" || in[3].Check("eu") != "" {
 		t.Errorf("%+v", in)
 	}
