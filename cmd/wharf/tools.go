@@ -15,6 +15,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/status"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
@@ -179,11 +180,16 @@ func (a *app) allTools(ctx context.Context, search string) error {
 	servers := s.wanted()
 	a.warnOf(s)
 	lists := make([]serverTools, len(servers))
-	done := a.Busy("asking " + counted(len(servers), "server") + " for tools")
+	line, done := a.Progress("asking " + counted(len(servers), "server") + " for tools")
+	waiting := newAwaited(line, servers)
 	var wg sync.WaitGroup
 	for i, server := range servers {
 		wg.Go(func() {
 			tools, err := toolsOf(ctx, h, a.flags.withTimeout(server))
+			waiting.end(server.Name)
+			if err != nil && a.forPeople() && !status.IsDenied(err) {
+				tools = knownTools(server)
+			}
 			lists[i] = serverTools{server.Name, append([]mcp.Tool{}, matching(tools, search)...), err} // [] and not null
 		})
 	}
@@ -209,12 +215,41 @@ func (a *app) allTools(ctx context.Context, search string) error {
 			continue // a server that the user has denied is no trouble
 		}
 		absent++
-		a.Warn("%s: %s", plain.Line(l.Server), a.redacted(status.Brief(l.Server, l.err)))
+		text := plain.Line(l.Server) + ": " + a.redacted(status.Brief(l.Server, l.err))
+		if len(l.Tools) > 0 {
+			text += "; its tools are those that it had when it was last used"
+		}
+		a.Warn("%s", text)
 	}
 	if absent > 0 {
 		return status.AbsentError(fmt.Sprintf("%d of %d enabled servers have not listed their tools", absent, len(found)+absent))
 	}
 	return nil
+}
+
+// awaited says in the line of a terminal which of several servers have not answered yet.
+type awaited struct {
+	line  *term.Progress
+	total int
+
+	mu   sync.Mutex
+	left []string
+}
+
+func newAwaited(line *term.Progress, servers []host.Server) *awaited {
+	w := &awaited{line: line, total: len(servers)}
+	for _, server := range servers {
+		w.left = append(w.left, server.Name)
+	}
+	return w
+}
+
+// end takes a server that has answered, or cannot be asked.
+func (w *awaited) end(server string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = slices.DeleteFunc(w.left, func(name string) bool { return name == server })
+	w.line.Report(mcp.Progress{Done: float64(w.total - len(w.left)), Total: float64(w.total), Message: "waiting for " + strings.Join(w.left, ", ")})
 }
 
 // toolsOf connects a server and lists its tools. A server without the capability for tools
