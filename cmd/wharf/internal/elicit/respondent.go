@@ -45,7 +45,7 @@ func (a *Asker) runRespondent(ctx context.Context, e mcp.Elicitation, fields for
 		Content map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return a.failed(&a.respondent, errors.New(`its answer is no JSON object with "action" and "content"`))
+		return a.failed(&a.respondent, fmt.Errorf(`its answer is no JSON object with "action" and "content": %s`, begins(text)))
 	}
 	switch answer.Action {
 	case mcp.ElicitAccept:
@@ -54,10 +54,10 @@ func (a *Asker) runRespondent(ctx context.Context, e mcp.Elicitation, fields for
 	case mcp.ElicitCancel:
 		return term.ErrCancelled
 	default:
-		return a.failed(&a.respondent, fmt.Errorf("its action is %q; expected accept, decline or cancel", answer.Action))
+		return a.failed(&a.respondent, fmt.Errorf("its action is %q; expected accept, decline or cancel: %s", answer.Action, begins(text)))
 	}
 	if err := fields.Fill(answer.Content); err != nil {
-		return a.failed(&a.respondent, fmt.Errorf("its answer does not fit the form: %w", err))
+		return a.failed(&a.respondent, fmt.Errorf("its answer does not fit the form: %w: %s", err, begins(text)))
 	}
 	return nil
 }

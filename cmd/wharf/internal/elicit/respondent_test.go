@@ -21,7 +21,7 @@ func TestRespondent(t *testing.T) {
 		`echo '{"action":"accept"}'`:                      {"", "its answer does not fit the form: name: an answer is required"},
 		`echo '{"action":"accept","content":{"name":7}}'`: {"", "name: want text, required"},
 		`echo '{"name":"Ada"}'`:                           {"", `its action is ""; expected accept, decline or cancel`},
-		`echo Ada`:                                        {"", "its answer is no JSON object"},
+		`echo Ada`:                                        {"", `its answer is no JSON object with "action" and "content": it wrote Ada`},
 		`echo no such person >&2; exit 3`:                 {"", "respondent sh: exit status 3: no such person"},
 		`echo >&2; exit 3`:                                {"", "respondent sh: exit status 3\n"},
 	} {

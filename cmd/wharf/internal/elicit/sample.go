@@ -131,9 +131,18 @@ func (a *Asker) runSampler(ctx context.Context, params json.RawMessage) (json.Ra
 		return nil, err
 	}
 	if err := checkSampled(answer); err != nil {
-		return nil, a.failed(&a.sampler, err)
+		return nil, a.failed(&a.sampler, fmt.Errorf("%w: %s", err, begins(answer)))
 	}
 	return answer, nil
+}
+
+// begins returns the beginning of what a command answered, for people.
+func begins(answer []byte) string {
+	text := plain.Line(plain.CutBytes(string(answer), 1000))
+	if text == "" {
+		return "it wrote nothing"
+	}
+	return "it wrote " + plain.Clip(text, 200)
 }
 
 // checkSampled returns an error for what is no result of sampling/createMessage: a server may fail at it, and

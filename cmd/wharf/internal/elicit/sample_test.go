@@ -72,7 +72,7 @@ func TestSamplerThatAnswersNothingOfUse(t *testing.T) {
 	const whole = `is no JSON object with "role", "model" and "content"`
 	part := func(content string) string { return `{"role":"assistant","model":"m","content":` + content + `}` }
 	for answer, want := range map[string]string{
-		`{}`: whole, `[]`: whole, `forty`: whole, ``: whole, `{"action":"accept","content":{"name":"Ada"}}`: whole,
+		`{}`: whole + ": it wrote {}", `[]`: whole, "forty\x1b[2J\ntwo": whole + ": it wrote forty\\x1b[2J two", ``: whole + ": it wrote nothing", strings.Repeat("x", 5000): whole + ": it wrote " + strings.Repeat("x", 199) + "…", `{"action":"accept","content":{"name":"Ada"}}`: whole,
 		`{"role":"assistant","model":5,"content":{"type":"text","text":"x"}}`:   whole,
 		`{"role":"assistant","content":{"type":"text","text":"x"}}`:             whole,
 		`{"Role":"assistant","model":"m","content":{"type":"text","text":"x"}}`: whole,
