@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -295,17 +296,36 @@ func (c *client) strange(kind named, name string, names []string, err error) err
 	}
 	hint := kind.lists(c.app)
 	if kind == aTool {
-		hint += c.couldOffer()
+		hint = cmp.Or(c.toolBehind(name, names), hint+c.couldOffer(name))
 	}
 	return exit.WithHint(err, hint)
 }
 
+// toolBehind returns a hint for a word that is no tool and has one behind it, such as the command of another program;
+// else "".
+func (c *client) toolBehind(word string, tools []string) string {
+	argv := c.app.argv
+	at := slices.Index(argv, word)
+	if at < 0 || at+1 >= len(argv) || !slices.Contains(tools, argv[at+1]) || c.app.shell != nil || c.app.adHoc || c.app.address != "" {
+		return ""
+	}
+	server, tool := plain.ShellWord(c.app.serverWord()), plain.ShellWord(argv[at+1])
+	return fmt.Sprintf("`wharf tools %s %s` shows that tool, and `wharf %[1]s %[2]s` calls it", server, tool)
+}
+
 // couldOffer returns the end of a hint at a tool that is not listed: the flags with which wharf would
-// offer more to the server. Some servers list a tool only to a client that could answer what it asks for.
-func (c *client) couldOffer() string {
-	names := []string{"sampling", "elicitation", "roots"}
-	if len(c.entry.Sampler) > 0 {
-		names = names[1:]
+// offer more to the server. Some servers list a tool only to a client that could answer what it asks for; the name
+// of the tool says for what.
+func (c *client) couldOffer(tool string) string {
+	tool = strings.ToLower(tool)
+	var names []string
+	switch {
+	case strings.Contains(tool, "elicit"):
+		names = []string{"elicitation"}
+	case strings.Contains(tool, "root"):
+		names = []string{"roots"}
+	case len(c.entry.Sampler) == 0 && (strings.Contains(tool, "sampl") || strings.Contains(tool, "llm")):
+		names = []string{"sampling"}
 	}
 	flags := c.app.offering(names)
 	if flags == "" {

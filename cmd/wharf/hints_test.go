@@ -226,6 +226,7 @@ var apart = map[string]string{
 	"${secret:%s} has no value yet%s; give it with: wharf auth secret %[1]s":                                                                                                                    "import.txtar",
 	"%s of %s has another value for ${secret:%[3]s} than the vault, which keeps its own; to give it the new one: wharf auth secret %[3]s":                                                       "secrets.txtar",
 	"No file of another client with servers was found. `%s --help` names the clients that Wharf knows.":                                                                                         "import_linux_test.go",
+	"`wharf tools %s %s` shows that tool, and `wharf %[1]s %[2]s` calls it":                                                                                                                     "tools.txtar",
 	"There is nothing new to copy. `wharf import --list` shows what was found.":                                                                                                                 "import.txtar",
 	"%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another":                                   "import.txtar",
 	"%[1]s of %[2]s and of %[3]s differ in secrets alone, and %[4]s in %[5]s counts as that of %[2]s: if it is that of %[3]s, `wharf import %[2]s --server %[1]s --name NAME` copies the other": "import.txtar",
