@@ -165,7 +165,7 @@ func (a *app) printAccess(call *policy.Call, d policy.Decision, foreseen []host.
 	if d.Ask {
 		unless = " unless a person says yes"
 	}
-	return &deniedCall{fmt.Sprintf("%s may not call %s%s: %s", call.Caller.String(), call.String(), unless, why)}
+	return exit.WithHint(&deniedCall{fmt.Sprintf("%s may not call %s%s: %s", call.Caller.String(), call.String(), unless, why)}, d.Hint)
 }
 
 // readCaller reads CLIENT. A call has one way, one client and one principal, so each is given once at most.

@@ -74,6 +74,7 @@ type layer struct {
 }
 
 type compiledTable struct {
+	title   string
 	matches []matcher
 	allows  bool // it has a list of what is allowed, perhaps an empty one
 	allow   []rule
@@ -125,6 +126,7 @@ func compile(t *Table) (c compiledTable, err error) {
 	if err != nil {
 		return c, err
 	}
+	c.title = t.title()
 	for _, text := range t.Match {
 		m, _ := readMatch(text)
 		c.matches = append(c.matches, m)
@@ -132,7 +134,7 @@ func compile(t *Table) (c compiledTable, err error) {
 	read := func(verb string, list []string) (rules []rule) {
 		for _, text := range list {
 			p, _ := readPattern(text)
-			rules = append(rules, rule{p, fmt.Sprintf("%s: %s %q", t.title(), verb, text)})
+			rules = append(rules, rule{p, fmt.Sprintf("%s: %s %q", c.title, verb, text)})
 		}
 		return rules
 	}
@@ -152,8 +154,9 @@ type verdicts struct {
 }
 
 type verdict struct {
-	narrowed bool // only what is allowed may be called
-	foreign  bool // since the caller is another principal, and not since a table allows something
+	narrowed bool   // only what is allowed may be called
+	remedy   string // what lets it be called all the same
+	foreign  bool   // since the caller is another principal, and not since a table allows something
 	allow    index
 	deny     index
 }
@@ -189,7 +192,9 @@ func (r *Rules) collect(c *Caller) *verdicts {
 			if !slices.ContainsFunc(t.matches, func(m matcher) bool { return m.fits(c) }) {
 				continue
 			}
-			into.narrowed = into.narrowed || t.allows
+			if t.allows && !into.narrowed {
+				into.narrowed, into.remedy = true, "what else it may call goes into allow of "+t.title
+			}
 			for _, rule := range t.allow {
 				into.allow.add(rule)
 			}
@@ -257,7 +262,7 @@ func (r *Rules) Decide(_ context.Context, c *Call) Decision {
 		case name.strict:
 			return Decision{Rule: ofNarrow, Reason: `its URI has a segment ".."`}
 		default:
-			return Decision{Rule: ofNarrow}
+			return Decision{Rule: ofNarrow, Hint: l.remedy}
 		}
 	}
 	return Decision{Allow: true, Rule: rule}
