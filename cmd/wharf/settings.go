@@ -213,7 +213,10 @@ func (s *settings) place() string {
 func (s *settings) addInstalled() error {
 	store, err := openStore()
 	if err != nil {
-		return nil // no home, no plugins
+		if s.path != "" { // else it is told that there is no configuration
+			s.warnings = append(s.warnings, fmt.Sprintf("installed plugins are not used: %v", err))
+		}
+		return nil
 	}
 	files, err := store.Files()
 	if err != nil {
