@@ -12,13 +12,15 @@ import (
 
 	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/internal/capability/process"
+	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
 // Fingerprint returns a hash of all that decides how a program with the working folder folder would
-// start or reach a server: the entry, its variables, its secrets in a vault, which may be nil, or in files, and the
-// environment that a command inherits. So a program may use a server that another program has started if both have
-// the same fingerprint for it. A secret of the vault counts as another one each time that it is stored.
+// start or reach a server: the entry, its variables, its sign-in and its secrets in a vault, which may be nil, its secrets in
+// files, and the environment that a command inherits. So a program may use a server that another program has started if
+// both have the same fingerprint for it. A secret of the vault counts as another one each time that it is stored, and a
+// sign-in each time that the person signs in or out.
 // It returns an error if variables are missing, or if an entry of no project names a file or a folder
 // by a path that counts from the working folder. The hash must stay with the user: it is made of secrets too.
 func Fingerprint(s Server, folder string, v *vault.Vault) (string, error) {
@@ -51,10 +53,15 @@ func Fingerprint(s Server, folder string, v *vault.Vault) (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// versions says which versions of its file of variables, and of the secrets and files that it refers to, an entry reads.
+// versions says which versions of its file of variables, of its sign-in, and of the secrets and files that it refers to,
+// an entry reads.
 func versions(s *Server, v *vault.Vault) (all []string) {
 	if s.EnvFile != "" {
 		all = append(all, versionOf(s.EnvPath()))
+	}
+	if v != nil && s.Auth.Provider != config.AuthNone && (s.URL != "" || s.Auth.Provider != "") {
+		version, err := v.SignInVersion(connect.SignInName(*s))
+		all = append(all, fmt.Sprint(version, err))
 	}
 	for _, r := range s.References() {
 		switch {

@@ -35,6 +35,12 @@ func TestFingerprint(t *testing.T) {
 		}
 	}
 	store("kept")
+	count := func(t *testing.T, server string) {
+		t.Helper()
+		if err := secrets.CountSignIn(t.Context(), server); err != nil {
+			t.Fatal(err)
+		}
+	}
 	base := host.Server{
 		Name: "s", Command: "srv", Args: []string{"${FP_USED}"}, EnvFile: file,
 		Env:  map[string]string{"A": "${secret:kept}", "B": "${secret:none}", "C": "${file:" + named + "}"},
@@ -60,6 +66,8 @@ func TestFingerprint(t *testing.T) {
 		"another secret":              func(*testing.T, *host.Server) string { store("other"); return dir },
 		"a file that it names":        func(*testing.T, *host.Server) string { writeTo(named, "x", time.Unix(3, 0)); return dir },
 		"a file of its auth":          func(*testing.T, *host.Server) string { writeTo(key, "x", time.Unix(3, 0)); return dir },
+		"a sign-in":                   func(t *testing.T, _ *host.Server) string { count(t, "entry s"); return dir },
+		"a sign-in at another server": func(t *testing.T, _ *host.Server) string { count(t, "entry t"); return dir },
 		"the folder":                  func(*testing.T, *host.Server) string { return filepath.Dir(dir) },
 		"an argument":                 func(_ *testing.T, s *host.Server) string { s.Args = []string{"x"}; return dir },
 		"a timeout":                   func(_ *testing.T, s *host.Server) string { s.Timeout = 1; return dir },
@@ -70,7 +78,7 @@ func TestFingerprint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer write("A=1\n", time.Unix(1, 0))
 			s, want := base, print(base, dir)
-			same := name == "nothing" || name == "a variable of no use" || name == "the terminal" || name == "another secret"
+			same := name == "nothing" || name == "a variable of no use" || name == "the terminal" || name == "another secret" || name == "a sign-in at another server"
 			if got := print(s, vary(t, &s)); (got == want) != same {
 				t.Errorf("the same is %v", got == want)
 			}

@@ -70,7 +70,12 @@ var (
 // or why it could not be stored.
 func settle(ctx context.Context, a *connect.SharedAccount, err error, refused bool) error {
 	if !refused && !errors.Is(ctx.Err(), context.Canceled) {
-		return a.Keep(context.WithoutCancel(ctx))
+		onTrial := a.OnTrial()
+		err := a.Keep(context.WithoutCancel(ctx))
+		if err == nil && onTrial {
+			err = a.Count(context.WithoutCancel(ctx))
+		}
+		return err
 	}
 	if !a.Drop() {
 		return nil
@@ -89,7 +94,10 @@ func (h *Host) Logout(ctx context.Context, s Server) error {
 			return nil
 		}
 		a.Turns.Add(1) // before the logout: from now on, no connection may resume one of this account
-		return a.Logout(ctx)
+		if err := a.Logout(ctx); err != nil {
+			return err
+		}
+		return a.Count(ctx)
 	})
 }
 
@@ -151,6 +159,9 @@ func (h *Host) askToSignIn(ctx context.Context, a *connect.SharedAccount) error 
 	var failed *auth.Error
 	if errors.As(err, &failed) && failed.Class == step.FailLogin || errors.Is(err, signin.ErrDeclined) {
 		a.Declined.Store(true)
+	}
+	if err == nil && !a.OnTrial() {
+		err = a.Count(ctx)
 	}
 	if err != nil {
 		return err

@@ -31,9 +31,9 @@ request and task use its servers: they start none, and find what an earlier call
 in the server. They start the server themselves where that could make a difference: the
 working folder, a variable or the entry is another, the server of a project is not approved
 yet, or a flag such as --trace, --stderr, --root or --alone is given. When the entry, a secret
-or a file that it names has changed, the daemon starts the server anew for the next command;
-programs that are connected keep the one that they have, which reads a secret again when it
-is started again, or when it refuses a request with it.
+or a file that it names, or the sign-in has changed, the daemon starts the server anew for the
+next command; programs that are connected keep the one that they have, which reads a secret
+again when it is started again, or when it refuses a request with it.
 
 A sign-in page is opened as the client wishes whose request needs the sign-in: a command signs
 in as it does where no daemon runs, so without a terminal nothing is opened; for bridge and

@@ -89,3 +89,46 @@ func TestDaemonOpensPagesAsItsClientsWish(t *testing.T) {
 		t.Error("a command, once a client has signed in:", out)
 	}
 }
+
+// A sign-out and another sign-in are seen beside a daemon by the next command, which has the server of the daemon then,
+// also of a server whose tools are known.
+func TestSignInsBesideADaemon(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	mcp.AddTool(server, &mcp.Tool{Name: "echo"}, echo)
+	resource := oauthtest.NewResource(t.Cleanup, oauthtest.New(t.Cleanup), mcp.NewStreamableHTTPHandler(
+		func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true}),
+		func(p *oauthtest.Resource) { // which goes on to take the token of a person who has signed out
+			p.Refuse = func(token string, _ *http.Request) (int, string) {
+				if token == "" {
+					return http.StatusUnauthorized, p.Challenge("")
+				}
+				return 0, ""
+			}
+		})
+	if err := os.WriteFile(u.config, []byte("[servers.crm]\nurl = "+strconv.Quote(resource.URL)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u.env = append(u.env, "BROWSER=visits", "NO_BROWSER=")
+	u.must("control", "--socket")
+	var used []string
+	for range 2 {
+		u.must("login", "--browser", "crm")
+		for range 2 {
+			u.must("call", "crm", "echo", "message=x")
+		}
+		sent := resource.Tokens()
+		used = append(used, sent[len(sent)-1])
+		u.must("logout", "crm")
+		if out, err := u.run("call", "crm", "echo", "message=x"); err == nil || !strings.Contains(err.Error(), "wharf login crm") {
+			t.Errorf("after the logout: %s, %v", out, err)
+		}
+	}
+	if used[0] == used[1] {
+		t.Errorf("each sign-in has the token %s", used[0])
+	}
+	if n := len(u.daemons()); n != 1 {
+		t.Errorf("%d daemons", n)
+	}
+}

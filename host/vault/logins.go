@@ -2,6 +2,8 @@ package vault
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +15,9 @@ import (
 // never has a slash.
 const userSecrets = "user/secret"
 
+// signIns is the provider of the records that count the sign-ins at each server.
+const signIns = "user/sign-ins"
+
 // DefaultDir returns the folder of the user's configuration for the vault of Wharf.
 func DefaultDir() (string, error) {
 	dir, err := os.UserConfigDir()
@@ -23,7 +28,7 @@ func DefaultDir() (string, error) {
 }
 
 // Entries returns the entries that auth providers have stored, with the providers' names:
-// [Vault.List] without the user's own secrets. It needs no key, and shows no secret.
+// [Vault.List] without the user's own secrets and the counts of sign-ins. It needs no key, and shows no secret.
 func (v *Vault) Entries(ctx context.Context) ([]Entry, error) {
 	entries, err := v.List(ctx)
 	if err != nil {
@@ -31,7 +36,7 @@ func (v *Vault) Entries(ctx context.Context) ([]Entry, error) {
 	}
 	var logins []Entry
 	for _, e := range entries {
-		if e.Provider != userSecrets {
+		if e.Provider != userSecrets && e.Provider != signIns {
 			e.Provider = ProviderOf(e.Provider)
 			logins = append(logins, e)
 		}
@@ -54,15 +59,34 @@ func (v *Vault) Secrets() ([]string, error) {
 
 // SecretVersion returns a text that is another one each time that the secret is stored, and "" if there is none. It needs
 // no key, and tells nothing of the secret.
-func (v *Vault) SecretVersion(name string) (string, error) {
+func (v *Vault) SecretVersion(name string) (string, error) { return v.version(secretKey(name)) }
+
+// version returns a text that is another one each time that a record is stored, and "" if there is none.
+func (v *Vault) version(key Key) (string, error) {
 	b, err := v.read()
 	if err != nil {
-		return "", fmt.Errorf("vault: version of a secret: %w", err)
+		return "", fmt.Errorf("vault: version of a record: %w", err)
 	}
-	if b == nil || b.find(secretKey(name)) < 0 {
+	if b == nil || b.find(key) < 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("%x/%d", b.ID, b.Records[b.find(secretKey(name))].Generation), nil
+	return fmt.Sprintf("%x/%d", b.ID, b.Records[b.find(key)].Generation), nil
+}
+
+// CountSignIn counts a sign-in or a sign-out at a server, which any text may name. The vault keeps a hash of that text.
+// A provider that renews what it has stored does not count.
+func (v *Vault) CountSignIn(ctx context.Context, server string) error {
+	_, err := v.Store(ctx, signInKey(server), secret.New(""))
+	return err
+}
+
+// SignInVersion returns a text that is another one after each call of [Vault.CountSignIn] for the server, and "" if there
+// was none. It needs no key.
+func (v *Vault) SignInVersion(server string) (string, error) { return v.version(signInKey(server)) }
+
+func signInKey(server string) Key {
+	sum := sha256.Sum256([]byte(server))
+	return Key{Provider: signIns, Name: hex.EncodeToString(sum[:])}
 }
 
 // StoreSecret stores a secret of the user, for entries that say { secret = "name" }.

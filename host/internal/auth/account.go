@@ -137,7 +137,7 @@ func (a *Account) closedError() error {
 // hasRecord reports whether the vault has a record for the server. It needs no provider.
 func (a *Account) hasRecord() bool {
 	v, s := a.config.Vault, &a.config.Server
-	return v != nil && (s.Resource != "" && v.Has(a.config.Name, s.Resource) || v.Has(a.config.Name, boundTo(s)))
+	return v != nil && (s.Resource != "" && v.Has(a.config.Name, s.Resource) || v.Has(a.config.Name, BoundTo(s)))
 }
 
 // Prepare loads the provider unless the account is lazy. The first message needs the provider, and

@@ -112,7 +112,7 @@ func TestASavedTokenThatIsRefusedToo(t *testing.T) {
 		})
 		c := setup(p)
 		c.Run = func(context.Context) (*step.RunResult, error) { return &step.RunResult{Stdout: "new"}, nil }
-		saved := vault.Key{Provider: c.Name, Resource: boundTo(&c.Server), Name: "token"}
+		saved := vault.Key{Provider: c.Name, Resource: BoundTo(&c.Server), Name: "token"}
 		if _, err := c.Vault.Store(t.Context(), saved, secret.New(`"saved"`)); err != nil {
 			t.Fatal(err)
 		}

@@ -31,9 +31,9 @@ func (f *flow) record(k step.RecordKey) (vault.Key, error) {
 	switch {
 	case f.shares(k):
 	case k.Resource == "":
-		key.Resource = boundTo(server)
+		key.Resource = BoundTo(server)
 	case k.Resource != server.Resource || !sameOrigin(k.Resource, server.URL): // of another path, or behind a socket, where all origins are alike
-		key.Resource = boundTo(server) + " " + k.Resource
+		key.Resource = BoundTo(server) + " " + k.Resource
 	}
 	if f.config.Vault == nil {
 		return key, unavailable("there is no vault")
@@ -72,11 +72,11 @@ func checkShared(value []byte) error {
 	return nil
 }
 
-// boundTo is the resource of the vault key of a record that names no resource: the address of
+// BoundTo is the resource of the vault key of a record that names no resource: the address of
 // the server without its query, its socket, or, if it has no URL, its entry. The path is part
 // of it, because servers of one origin may have different owners. A provider cannot name a
 // resource that looks like this.
-func boundTo(s *step.Server) string {
+func BoundTo(s *step.Server) string {
 	if origin, u, err := originOf(s.URL); err == nil {
 		return "server " + origin + strings.TrimSuffix(u.EscapedPath(), "/")
 	}
@@ -91,12 +91,12 @@ func keyHolder(s *step.Server) string {
 	if sameOrigin(s.Resource, s.URL) {
 		return s.Resource
 	}
-	return boundTo(s)
+	return BoundTo(s)
 }
 
 // IsOf reports whether the key of a vault is that of a record of the server, of whatever provider.
 func IsOf(key vault.Key, server *step.Server) bool {
-	bound := boundTo(server)
+	bound := BoundTo(server)
 	return key.Resource == keyHolder(server) || strings.HasPrefix(key.Resource+" ", bound+" ")
 }
 

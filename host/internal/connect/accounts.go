@@ -57,6 +57,25 @@ type SharedAccount struct {
 	helpers  *atomic.Int32 // runs of the command of the entry that have not ended
 	Declined atomic.Bool   // the person said no; they are asked again only if they want to sign in
 	Turns    atomic.Uint64 // counts sign-ins and sign-outs
+
+	vault *vault.Vault // nil if the host has none
+}
+
+// SignInName names a server where the vault counts sign-ins. s is expanded.
+func SignInName(s config.Server) string {
+	return auth.BoundTo(&step.Server{Name: s.Name, URL: httpclient.HTTPURL(s.URL)})
+}
+
+// Count tells other programs, by the vault, that this one has signed in or out. A vault without a record stays as it is:
+// no program has a sign-in from there.
+func (a *SharedAccount) Count(ctx context.Context) error {
+	if a.vault == nil {
+		return nil
+	}
+	if saved, err := a.vault.List(ctx); err != nil || len(saved) == 0 {
+		return err
+	}
+	return a.vault.CountSignIn(ctx, SignInName(a.server))
 }
 
 // Apply calls [auth.Account.Apply]. It also keeps the credentials out of recordings, except a DPoP
@@ -216,7 +235,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 		return nil, hosterr.Configf("auth: %w", err)
 	}
 	c.Fetch = fetch
-	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch, helpers: helpers}, nil
+	return &SharedAccount{Account: auth.NewAccount(c), server: s, recorded: as.secrets.recorded, fetch: fetch, helpers: helpers, vault: as.config.Vault}, nil
 }
 
 // helper returns a function that runs the command of an entry, and counts its runs while they last.
