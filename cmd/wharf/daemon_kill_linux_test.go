@@ -5,7 +5,9 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,21 +182,42 @@ func TestCommandLosesTheDaemon(t *testing.T) {
 			cmd := u.command("call", "ledger", "note", "text=x", "hold=true")
 			var said strings.Builder
 			cmd.Stderr = &said
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			for len(ledger(t, u.ledger, "call")) == 0 {
-			}
+			ended := startUntil(t, cmd, func() bool { return len(ledger(t, u.ledger, "call")) > 0 })
 			if err := end(u); err != nil {
 				t.Error(err)
 			}
 			const want = "error: the daemon of Wharf was stopped, through which ledger was used\n" +
 				"hint: the server may have received it, and acted on it\n  begin the command anew; without a daemon it starts the server itself\n"
-			if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
+			if <-ended; said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
 				t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
 			}
 		})
 	}
+}
+
+// startUntil starts a command, and returns once a condition holds. The channel is closed when the command has ended. A
+// command that ends before the condition holds fails the test.
+func startUntil(t *testing.T, cmd *exec.Cmd, holds func() bool) (ended <-chan struct{}) {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		cmd.Wait() // its exit code is compared
+	}()
+	for !holds() {
+		select {
+		case <-over:
+			if !holds() {
+				t.Fatalf("%s ended too early: %s", cmd.Args, cmd.Stderr)
+			}
+		default:
+			runtime.Gosched()
+		}
+	}
+	return over
 }
 
 // The hint of a command that waits for a task does not say that it can be begun anew: the task has ended with its process,
@@ -212,14 +235,10 @@ func TestTaskLosesTheDaemon(t *testing.T) {
 			cmd := u.command(words...)
 			var said strings.Builder
 			cmd.Stderr = &said
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			for !isThere(filepath.Join(u.folder, "asked")) {
-			}
+			ended := startUntil(t, cmd, func() bool { return isThere(filepath.Join(u.folder, "asked")) })
 			u.must("daemon", "stop")
 			const want = "error: the daemon of Wharf was stopped, through which digger was used\nhint: digger ended with it, and may have forgotten the task\n"
-			if cmd.Wait(); said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
+			if <-ended; said.String() != want || cmd.ProcessState.ExitCode() != exit.CodeUnreachable {
 				t.Errorf("%d: %s", cmd.ProcessState.ExitCode(), &said)
 			}
 		})
