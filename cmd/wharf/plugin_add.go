@@ -23,7 +23,8 @@ the file has to be signed: by the --key of its publisher, or by the minisign.pub
 beside it, which is trusted from then on. Updates must be signed by the same key.
 
 Without a terminal no question can be asked. There, --yes with --sha256 installs
-exactly the file that has this hash.`
+exactly the file that has this hash. One that ` + "`wharf plugin extras`" + ` lists needs --yes
+alone: its hash is in the list.`
 
 func newPluginAdd(a *app) *cobra.Command {
 	var r installRequest

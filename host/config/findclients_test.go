@@ -166,6 +166,7 @@ func TestFoundWithoutServers(t *testing.T) {
 		`{"mcpServers": null}`:          "",
 		`{"command": "node"}`:           "",
 		`{"mcpServers": "node srv.js"}`: "mcpServers: expected a table of servers, not a text",
+		`{"mcpservers": {}}`:            "it has mcpservers (did you mean mcpServers?)",
 	} {
 		home := project(t, map[string]string{".cursor/mcp.json": text})
 		t.Setenv("HOME", home)

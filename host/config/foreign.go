@@ -390,7 +390,8 @@ func noServers(doc *document) error {
 		return e
 	}
 	for _, key := range found {
-		if strings.EqualFold(key, rootMCPServers[0]) {
+		if key != rootMCPServers[0] && strings.EqualFold(key, rootMCPServers[0]) {
+			e.noServers = false // servers were meant
 			text += fmt.Sprintf(" (did you mean %s?)", rootMCPServers[0])
 		}
 	}
