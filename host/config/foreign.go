@@ -391,8 +391,7 @@ func noServers(doc *document) error {
 	}
 	for _, key := range found {
 		if key != rootMCPServers[0] && strings.EqualFold(key, rootMCPServers[0]) {
-			e.noServers = false // servers were meant
-			text += fmt.Sprintf(" (did you mean %s?)", rootMCPServers[0])
+			e.noServers, text = false, text+fmt.Sprintf(" (did you mean %s?)", rootMCPServers[0]) // servers were meant
 		}
 	}
 	if c := clientOf(doc.path); c != nil {
