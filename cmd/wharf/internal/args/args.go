@@ -34,6 +34,8 @@ type bareValue struct {
 	text string
 	json bool                  // it stands in the parentheses of a call; else it is a word, and may be key:value
 	pair func() (Value, error) // reads the word as key=value, which it is if [Schema.IsPair] says so; nil = it is a value
+
+	after *Value // the key=TEXT right before the word; nil = there is none
 }
 
 // Value is one word key=value, key:=JSON or key=@FILE. A file has been read.
@@ -70,18 +72,29 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 			return args, err
 		}
 	}
+	var before *Value // the word before, if it is key=TEXT
 	for i, word := range words {
 		if err := apart(words, i); err != nil && isPadded(words[i-1]) { // the schema decides whether it is a key
 			args.bare[len(args.bare)-1].pair = func() (Value, error) { return Value{}, err }
 		} else if err != nil {
 			return args, err
 		}
+		bare, values := len(args.bare), len(args.values)
 		if err := args.addWord(ctx, stdin, word); err != nil {
 			return args, err
+		}
+		if len(args.bare) > bare {
+			args.bare[bare].after = before
+		}
+		if before = nil; len(args.values) > values && args.values[values].isText() {
+			before = &args.values[values]
 		}
 	}
 	return args, nil
 }
+
+// isText reports whether a value was typed as key=TEXT.
+func (v Value) isText() bool { return !v.json && v.word == v.Key+"="+v.Text }
 
 // apart returns the error for a word whose "=" is separated from its key or its value by blanks.
 func apart(words []string, i int) error {
@@ -135,8 +148,8 @@ func (args *Arguments) addValue(v Value) error {
 }
 
 // named gives each value without a key its key: that of key:value, or else the next argument's
-// in the order of [Schema.Names]. After a word that became a text, no word is given to an
-// optional text, because the two may be one text that lacks its quotes.
+// in the order of [Schema.Names]. After a text, no word is given to an optional text or to an
+// argument that it is no value of, because the two may be one text that lacks its quotes.
 func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 	args, err := args.paired(schema)
 	if err != nil {
@@ -146,24 +159,28 @@ func (args Arguments) named(of string, schema *Schema) (Arguments, error) {
 		_, given := args.base[name]
 		return given || slices.ContainsFunc(args.values, func(v Value) bool { return v.Key == name })
 	})
-	last := "" // the text that the word before became, as key=text
+	last := "" // the text that the word before is, as key=text
 	for i, bare := range args.bare {
 		if _, is := schema.properties[bare.text]; is && !bare.json && i+1 < len(args.bare) {
 			return args, exit.Usage(notKeyed(bare.text), "write %s", plain.ShellWord(plain.Clip(bare.text+"="+args.bare[i+1].text, 80)))
+		}
+		if before := bare.after; before != nil && (schema.takesText(before.Key) || schema.choice(before.Key, before.Text+" "+bare.text)) {
+			last = before.word
+		} else if before != nil {
+			last = ""
 		}
 		v, err := schema.keyed(of, bare, next)
 		switch {
 		case err != nil:
 			return args, err
 		case v.Key != "":
-			last = ""
-		case len(next) == 0, last != "" && !bare.json && !schema.Required(next[0]) && schema.takesText(next[0]):
+		case len(next) == 0, last != "" && !bare.json && !schema.follows(next[0], bare.text):
 			return args, args.surplus(of, schema, i, last, len(next) > 0)
 		default:
 			v = bare.under(next[0])
-			if last = ""; !bare.json && schema.takesText(v.Key) {
-				last = v.word
-			}
+		}
+		if last = ""; !bare.json && schema.takesText(v.Key) {
+			last = v.word
 		}
 		if err := args.addValue(v); err != nil {
 			return args, err
@@ -241,7 +258,10 @@ func (args Arguments) surplus(of string, schema *Schema, at int, last string, op
 	case schema.takesNone():
 		return exit.Usage(fmt.Errorf("argument %q: %s takes no arguments", plain.Clip(word, 40), of), "%s", object)
 	case last != "":
-		for _, rest := range args.bare[at:] {
+		for i, rest := range args.bare[at:] {
+			if i > 0 && rest.after != nil {
+				break
+			}
 			last += " " + rest.text
 		}
 		hint := "quote a text of several words: " + plain.ShellWord(last)

@@ -103,6 +103,24 @@ func (s *Schema) takesText(key string) bool {
 	return (len(p.Types) == 0 || slices.Contains(p.Types, "string")) && len(p.Enum) == 0
 }
 
+// follows reports whether a word behind a text is meant for a property, and no part of that text: the
+// property is a required text, or takes only other values, and the word is one.
+func (s *Schema) follows(key, text string) bool {
+	if s.takesText(key) {
+		return s.Required(key)
+	}
+	if len(s.about(key).Enum) > 0 {
+		return s.choice(key, text)
+	}
+	_, fits := coerce(text, s.Types(key))
+	return fits
+}
+
+// choice reports whether a text is a value of a property's enum.
+func (s *Schema) choice(key, text string) bool {
+	return s.listed(key, text) != nil || slices.ContainsFunc(s.about(key).Enum, func(raw json.RawMessage) bool { return string(raw) == plain.Quote(text) })
+}
+
 // kindDepth is how many levels of arrays, and of objects that map names to values, a kind tells of.
 const kindDepth = 4
 
