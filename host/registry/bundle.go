@@ -67,15 +67,24 @@ func (p *Package) bundle(o *Option) {
 func (c *Client) Unpack(ctx context.Context, o *Option, dir string) error {
 	b := o.Bundle
 	at := filepath.Join(dir, b.SHA256)
-	if _, err := os.Stat(filepath.Join(at, manifestFile)); err != nil {
-		archive, err := c.download(ctx, b)
-		if err != nil {
-			return err
-		}
-		if err := unpack(archive, dir, at); err != nil {
-			return err
-		}
+	if _, err := os.Stat(filepath.Join(at, manifestFile)); err == nil {
+		return b.compile(o, at)
 	}
+	archive, err := c.download(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := unpack(archive, dir, at); err != nil {
+		return err
+	}
+	if err := b.compile(o, at); err != nil {
+		return errors.Join(err, os.RemoveAll(at)) // no entry runs it
+	}
+	return nil
+}
+
+// compile makes an option that is a bundle usable, which is unpacked at a folder.
+func (b *Bundle) compile(o *Option, at string) error {
 	text, err := readBounded(filepath.Join(at, manifestFile), maxManifest)
 	if err != nil {
 		return protocolError("the bundle %s has no manifest that can be read: %w", cleantext.Line(b.URL, 200), err)
@@ -244,6 +253,20 @@ var bundlePrograms = []string{"node", "python", "python3", "uv", "bun", "deno", 
 func isInside(path, dir string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel) && rel != "."
+}
+
+// checkPlace refuses a text of a manifest that begins in the bundle and leads out of it: the hash is not that of the files there.
+func checkPlace(text, dir string) error {
+	for place := range strings.SplitSeq(text, string(filepath.ListSeparator)) {
+		at := strings.Index(place, dir)
+		if at < 0 {
+			continue
+		}
+		if place = filepath.Clean(place[at:]); place != dir && !isInside(place, dir) {
+			return denied("", "the bundle would use %s, which is not in it", cleantext.Word(place))
+		}
+	}
+	return nil
 }
 
 // checkProgram refuses a program that is neither known nor in the bundle.

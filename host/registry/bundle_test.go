@@ -117,6 +117,8 @@ func TestHostileBundles(t *testing.T) {
 		"a program of PATH":       {[]registrytest.File{manifestOf(`{"mcp_config": {"command": "bash"}}`, "")}, "is not in it"},
 		"a program outside":       {[]registrytest.File{manifestOf(`{"mcp_config": {"command": "${__dirname}/../../x"}}`, "")}, "is not in it"},
 		"a program that is asked": {[]registrytest.File{manifestOf(`{"mcp_config": {"command": "${user_config.x}"}}`, `"x": {"type": "string"}`)}, "is not in it"},
+		"an argument outside":     {[]registrytest.File{manifestOf(`{"mcp_config": {"command": "node", "args": ["--file=${__dirname}/../../x.js"]}}`, "")}, "x.js, which is not in it"},
+		"a path list outside":     {[]registrytest.File{manifestOf(`{"mcp_config": {"command": "node", "env": {"NODE_PATH": "/x:${__dirname}/.."}}}`, "")}, "which is not in it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, o, _ := bundleOf(t, tc.files...)
@@ -125,6 +127,9 @@ func TestHostileBundles(t *testing.T) {
 			err := c.Unpack(t.Context(), o, dir)
 			if err == nil || !strings.Contains(err.Error(), tc.says) {
 				t.Errorf("%v; want one that says %q", err, tc.says)
+			}
+			if left, _ := os.ReadDir(dir); len(left) > 0 {
+				t.Errorf("it left %v", left)
 			}
 			if _, err := os.Lstat(filepath.Join(above, "a", "evil")); err == nil {
 				t.Error("a file was written outside")

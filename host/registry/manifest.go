@@ -87,6 +87,11 @@ func (m *manifest) compile(o *Option, dir string) error {
 	if err := o.checkParts(); err != nil {
 		return err
 	}
+	for _, w := range slices.Concat(o.words, o.env) {
+		if err := checkPlace(w.text(), dir); err != nil {
+			return err
+		}
+	}
 	program := word{texts: []template{b.template(run.Command)}}.text()
 	if strings.ContainsRune(program, '/') {
 		program = filepath.Clean(filepath.FromSlash(program))
