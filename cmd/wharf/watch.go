@@ -174,7 +174,7 @@ func (a *app) watchLogAlone(ctx context.Context, c *client, f *follower, named b
 	case !named && declared.Resources.Subscribe:
 		return exit.WithHint(refused, "it tells of changes of resources that are named: "+aFollowed.lists(a))
 	default:
-		return exit.WithHint(refused, "it tells of no changes; "+aTool.lists(a)+" as they are now")
+		return exit.WithHint(refused, "it tells of no changes; for what there is now, "+aTool.lists(a))
 	}
 	defer a.hearFrom(f)()
 	if a.ErrTTY && !a.Quiet {
