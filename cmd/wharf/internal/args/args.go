@@ -344,20 +344,19 @@ func Parse(ctx context.Context, word string) (Value, error) {
 	key, text, found := strings.Cut(word, "=")
 	v := Value{Key: key, Text: text, word: word}
 	switch {
-	case found && strings.HasSuffix(key, ":"):
+	case !found || key == "" || key == ":":
+		return v, exit.Usage(notKeyed(word), formHint)
+	case strings.HasSuffix(key, ":"):
 		v.Key, v.json = strings.TrimSuffix(key, ":"), true
 		if err := validJSON(text); err != nil {
 			return v, exit.Usage(fmt.Errorf("argument %q: %w", word, err), "for plain text write %s=…", v.Key)
 		}
-	case found && strings.HasPrefix(text, "@"):
+	case strings.HasPrefix(text, "@"):
 		contents, err := files.Read(ctx, text[1:], files.MaxInput)
 		if err != nil {
 			return v, unread(key, text, fmt.Errorf("argument %q: %w", word, err))
 		}
 		v.Text = string(contents)
-	}
-	if !found || v.Key == "" {
-		return v, exit.Usage(notKeyed(word), formHint)
 	}
 	if !utf8.ValidString(v.Key) || !utf8.ValidString(v.Text) {
 		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")

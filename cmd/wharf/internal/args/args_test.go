@@ -304,6 +304,7 @@ func TestApart(t *testing.T) {
 		"message= hello":     `argument "message=": its value must come right after the =; write message=hello`,
 		"url= http://x/?a=b": `argument "url=": its value must come right after the =; write 'url=http://x/?a=b'`,
 		"url= http://x":      `argument "url=": its value must come right after the =; write url=http://x`,
+		":=x":                `argument ":=x": expected key=value; write key=value, key:=JSON, key=@FILE, or a whole JSON object; - reads one from stdin`,
 		"n:= [1]":            `argument "n:=": not JSON: it is empty; for plain text write n=…`,
 		"n := [1]":           `argument "n:=": its value must come right after the =; write 'n:=[1]'`,
 		"message= other=b":   "",
