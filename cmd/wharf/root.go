@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
@@ -149,12 +148,6 @@ func (a *app) bare(cmd *cobra.Command) (err error) {
 	return cmd.Help()
 }
 
-// isProgram reports whether a word names a program of this machine.
-func isProgram(word string) bool {
-	_, err := exec.LookPath(word)
-	return err == nil
-}
-
 // beforeDash returns the command line that was probably meant if a command comes after --, and
 // no command of wharf before it. words are those before the --.
 func (a *app) beforeDash(root *cobra.Command, words []string) string {
@@ -166,7 +159,7 @@ func (a *app) beforeDash(root *cobra.Command, words []string) string {
 	case len(words) == 0 || err != nil:
 	case words[0] == "mcp" && len(words) == 3 && words[1] == "add":
 		return nameHint([]string{"wharf", "add"}, words[2], append([]string{"--"}, behind...))
-	case s.has(a.dotted(words)[0]) && len(words) > 2 && len(behind) > 1 && isProgram(behind[0]):
+	case s.has(a.dotted(words)[0]) && len(words) > 2 && slices.ContainsFunc(behind, func(word string) bool { return interpreted(word) != nil }):
 		return fmt.Sprintf("%s is a server already, and what follows -- starts another: leave one of them out", plain.Word(words[0]))
 	case s.has(a.dotted(words)[0]) && !slices.ContainsFunc(behind, func(word string) bool { return strings.HasPrefix(word, "-") }):
 		line := slices.DeleteFunc(slices.Clone(a.argv), func(word string) bool { return word == "--" })
