@@ -54,7 +54,11 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 // configuration. With merge the file may have been changed since it was shown. If the entry replaces
 // another, the bundles and secrets of that one are removed. state is the state for [changed].
 func (a *app) writeAddition(ctx context.Context, change *amend.Change, n *inputs, merge bool) (state string, err error) {
-	undo, err := a.storeInputs(ctx, n)
+	hint := "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret"
+	if change.Was != nil {
+		hint = "`wharf auth secret %s` gives it another value"
+	}
+	undo, err := a.storeSecrets(ctx, n.secrets, hint)
 	if err != nil {
 		return "", err
 	}

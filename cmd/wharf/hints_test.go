@@ -143,6 +143,7 @@ var apart = map[string]string{
 	"--trace names a file that is new, or a trace that may be replaced":                                     "trace.txtar",
 	"sign in anew with: wharf login ":                                                                       "TestLoginGivesWhatIsMissing",
 	"%s: --set is of no use, since there is nothing to update":                                              "update.txtar",
+	"`wharf auth secret %s` gives it another value":                                                         "update.txtar",
 	"`wharf auth secret --forget %s` forgets that one, if nothing else needs it":                            "TestTerminalUpdatesFromAVersionThatIsGone",
 	"expected what --record has written for a plugin of that name":                                          "record.txtar",
 	"name a file that was written with --record":                                                            "record.txtar",

@@ -182,12 +182,6 @@ func (a *app) askInput(ctx context.Context, n *inputs, in registry.Input, number
 	}
 }
 
-// storeInputs stores the secrets of inputs in the vault, and returns a function that removes them
-// again.
-func (a *app) storeInputs(ctx context.Context, n *inputs) (undo func(), err error) {
-	return a.storeSecrets(ctx, n.secrets, "--name gives this server another name; `wharf auth secret --forget %s` forgets the secret")
-}
-
 // storeSecrets stores secrets in the vault by their names. It replaces no secret, since another entry may use that
 // one; its error then has the hint. undo removes those that it has stored, but for those that an entry means: a
 // command at the same time may have found them there, and have written its own.
