@@ -60,11 +60,16 @@ func newAdd(a *app) *cobra.Command {
 // packageKinds are the kinds of packages that a registry has.
 var packageKinds = []string{"npm", "pypi", "nuget", "oci", "cargo", "mcpb"}
 
-func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) error {
+func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) (err error) {
 	f, err := a.ownFile()
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			a.dropBundles()
+		}
+	}()
 	var add *addition
 	dash := cmd.ArgsLenAtDash()
 	switch {
@@ -120,7 +125,6 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 		above += a.Own("! %s is a command of wharf: `wharf call %[1]s TOOL` calls a tool of this server; --name gives it another name", s.Name)
 	}
 	if err := a.agreeTo(ctx, above, agree, r.yes); err != nil {
-		a.forgetBundles(f, s)
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
 	state, err := a.writeAddition(ctx, change, add.inputs, r.yes)

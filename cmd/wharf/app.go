@@ -36,6 +36,7 @@ type app struct {
 	watcher   *configWatcher  // for changes of the configuration; nil where nothing is kept
 	logs      bool            // the command follows a server and shows what that writes to stderr
 	approved  []string        // the hashes of servers of projects that the person said yes to: a second host asks no more, even where the first could not keep that
+	unpacked  []string        // the hashes of the bundles that the command has unpacked
 	refusal   string          // what the server wrote when it refused to be used without a sign-in
 	follows   bool            // the command keeps a server until it is ended
 	greeted   atomic.Bool     // a shell has told a person what it is, and prints notifications as they come

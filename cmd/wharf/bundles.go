@@ -29,7 +29,18 @@ func (a *app) unpack(ctx context.Context, c *registry.Client, o *registry.Option
 		return err
 	}
 	defer a.Busy("fetching the bundle")()
+	a.unpacked = append(a.unpacked, o.Bundle.SHA256)
 	return c.Unpack(ctx, o, dir)
+}
+
+// dropBundles removes the bundles that this command has unpacked and that no entry runs, after it has failed.
+func (a *app) dropBundles() {
+	if len(a.unpacked) == 0 {
+		return
+	}
+	if f, err := a.ownFile(); err == nil { // as it is now
+		a.forgetBundles(f, host.Server{Args: a.unpacked})
+	}
 }
 
 // meansBundle reports whether an entry runs a file from the folder of a bundle.

@@ -159,6 +159,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	a.server = s.Name
 	defer func() {
 		if err != nil {
+			a.dropBundles()
 			err = fmt.Errorf("update %s: %w", s.Name, err)
 		}
 	}()
@@ -196,7 +197,6 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	}
 	alone := len(v.unexpected(s, next)) == 0 // --yes is enough
 	if err := a.agreeTo(ctx, above, "Update it? yes, [n]o: ", r.yes && alone); err != nil {
-		a.forgetBundles(f, next)
 		if !alone && !a.CanAsk() {
 			err = exit.WithHint(err, "there is no terminal to ask at, and --yes does not stand for your answer to such a change")
 		}
