@@ -46,9 +46,6 @@ func (a *app) askQuestions(ctx context.Context, questions []question, secrets ma
 			continue
 		}
 		text := q.Default
-		if q.Options != nil && !slices.Contains(q.Options, text) {
-			text = ""
-		}
 		if mayAsk && a.CanAsk() {
 			text, err = a.askQuestion(ctx, q)
 		} else if text != "" {

@@ -36,7 +36,10 @@ func (f *File) inputs(doc *document) (inputs []Input) {
 		in := Input{ID: id, Description: e.text("description"), Password: e.flag("password"), Default: e.text("default")}
 		switch kind := e.text("type"); kind {
 		case "pickString":
-			in.Options = e.options()
+			if in.Options = e.options(); in.Default != "" && in.Options != nil && !slices.Contains(in.Options, in.Default) {
+				e.fail("default", "is none of the options; it does not count")
+				in.Default = ""
+			}
 		case "command":
 			e.fail("type", "an answer from a command of VS Code is not known here; it is asked for")
 		}
