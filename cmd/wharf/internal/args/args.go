@@ -86,8 +86,11 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 		if len(args.bare) > bare {
 			args.bare[bare].after = before
 		}
-		if before = nil; len(args.values) > values && args.values[values].isText() {
-			before = &args.values[values]
+		before = nil
+		if len(args.values) > values {
+			if v := args.values[values]; v.isText() {
+				before = &v
+			}
 		}
 	}
 	return args, nil

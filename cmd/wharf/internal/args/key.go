@@ -36,9 +36,9 @@ func IsPair(word string) bool {
 func (s *Schema) IsPair(word string) bool {
 	key, _, found := cutPair(word)
 	_, known := s.properties[key]
-	_, nearly := s.properties[strings.TrimSpace(key)] // which is a slip, and no value
-	padded := isPadded(word) && len(s.properties) > 0 && s.near(key) == ""
-	return IsPair(word) || found && (known || nearly || s.member(key) != nil || isPadded(word) && !padded)
+	_, nearly := s.properties[strings.TrimSpace(key)]                        // which is a slip, and no value
+	keyed := isPadded(word) && (len(s.properties) == 0 || s.near(key) != "") // and no Base64
+	return IsPair(word) || found && (known || nearly || s.member(key) != nil || keyed)
 }
 
 // isPadded reports whether a word may be Base64 with its padding; it may also be a key with an empty text.
