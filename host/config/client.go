@@ -14,8 +14,9 @@ type client struct {
 	id, name string // for a command line, and for people
 
 	// files are the paths of the user's own files, and of those of an administrator. "~" is the
-	// home folder, "{config}" the system's folder for configuration, and "$NAME" the value of a
-	// variable. A name before a colon limits the path to one system. "*" is any name, or what is before the end of one.
+	// home folder, "{config}" the system's folder for configuration, "{xdg}" that of the XDG Base
+	// Directory Specification on every system, and "$NAME" the value of a variable. A name before
+	// a colon limits the path to one system. "*" is any name, or what is before the end of one.
 	files []string
 
 	// ends are the ends of the paths of its files, including those in projects. "*" is as in files.
@@ -139,7 +140,7 @@ var clients = []client{
 	},
 	{
 		id: "zed", name: "Zed",
-		files:  []string{"linux:~/.config/zed/settings.json", "darwin:~/.config/zed/settings.json", "windows:{config}/Zed/settings.json"},
+		files:  []string{"linux:{xdg}/zed/settings.json", "darwin:~/.config/zed/settings.json", "windows:{config}/Zed/settings.json"},
 		ends:   []string{"zed/settings.json", "Zed/settings.json", ".zed/settings.json"},
 		roots:  [][]string{{"context_servers"}},
 		unit:   time.Second,
@@ -158,7 +159,7 @@ var clients = []client{
 	{
 		id: "opencode", name: "opencode",
 		files: []string{
-			"~/.config/opencode/opencode.json", "~/.config/opencode/opencode.jsonc", "~/.config/opencode/config.json", "$OPENCODE_CONFIG",
+			"{xdg}/opencode/opencode.json", "{xdg}/opencode/opencode.jsonc", "{xdg}/opencode/config.json", "$OPENCODE_CONFIG",
 			"~/.opencode/opencode.json", "~/.opencode/opencode.jsonc",
 			"$OPENCODE_CONFIG_DIR/opencode.json", "$OPENCODE_CONFIG_DIR/opencode.jsonc",
 		},
@@ -171,7 +172,10 @@ var clients = []client{
 	},
 	{
 		id: "crush", name: "Crush",
-		files:  []string{"linux:~/.config/crush/crush.json", "darwin:~/.config/crush/crush.json", "windows:~/AppData/Local/crush/crush.json"},
+		files: []string{
+			"linux:{xdg}/crush/crush.json", "darwin:{xdg}/crush/crush.json", "windows:~/AppData/Local/crush/crush.json",
+			"$CRUSH_GLOBAL_CONFIG/crush.json",
+		},
 		ends:   []string{"crush.json", ".crush.json"},
 		roots:  [][]string{rootFlat},
 		unit:   time.Second,
@@ -191,7 +195,10 @@ var clients = []client{
 	},
 	{
 		id: "goose", name: "Goose",
-		files:  []string{"linux:~/.config/goose/config.yaml", "darwin:~/.config/goose/config.yaml", "windows:{config}/Block/goose/config/config.yaml"},
+		files: []string{
+			"linux:{xdg}/goose/config.yaml", "darwin:{xdg}/goose/config.yaml", "windows:{config}/Block/goose/config/config.yaml",
+			"$GOOSE_PATH_ROOT/config/config.yaml",
+		},
 		ends:   []string{"goose/config.yaml", "goose/config/config.yaml"},
 		roots:  [][]string{{"extensions"}},
 		unit:   time.Second,

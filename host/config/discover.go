@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -182,7 +183,7 @@ func (d *Discovery) readFolder(folder string) {
 }
 
 // isOwn reports whether a file is no project's but the user's own: that of Wharf, which a link may
-// lead to, or one that a client has at that place in the home folder. No link is on the path of home.
+// lead to, or one of a client at its place. No link is on the paths of the file and of home.
 func isOwn(name, home string) bool {
 	if filepath.Base(name) == ownProjectFile {
 		own, _ := UserPath()
@@ -190,10 +191,14 @@ func isOwn(name, home string) bool {
 		info, wrong := os.Stat(name)
 		return err == nil && wrong == nil && os.SameFile(mine, info)
 	}
-	rel, err := filepath.Rel(home, name)
-	return err == nil && slices.ContainsFunc(clientOf(name).userFiles(), func(file string) bool {
-		match, _ := path.Match(file, "~/"+filepath.ToSlash(rel))
-		return match
+	named, _ := os.UserHomeDir() // a link may be on its path
+	return slices.ContainsFunc(clientOf(name).userFiles(), func(file string) bool {
+		place, ok := expandPlace(file, runtime.GOOS)
+		if rel, err := filepath.Rel(named, place); err == nil && filepath.IsLocal(rel) {
+			place = filepath.Join(home, rel)
+		}
+		folder, match := cutEnd("/"+filepath.ToSlash(name), filepath.ToSlash(place))
+		return ok && match && folder == ""
 	})
 }
 

@@ -119,6 +119,8 @@ func TestOwnFilesAreNoProjects(t *testing.T) {
 		"home/.config/opencode/opencode.json": `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
 		"home/.gemini/settings.json":          fmt.Sprintf(oneServer, "mine"),
 		"home/.opencode/opencode.json":        `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
+		"home/.config/crush/crush.json":       `{"mcp": {"mine": {"type": "stdio", "command": "x"}}}`,
+		"elsewhere/opencode.json":             `{"mcp": {"mine": {"type": "local", "command": ["x"]}}}`,
 		"dotfiles/.git/config":                "[core]",
 		"dotfiles/wharf/wharf.toml":           entry,
 		"dotfiles/wharf/sub/file":             "",
@@ -129,6 +131,7 @@ func TestOwnFilesAreNoProjects(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
 	t.Setenv("AppData", filepath.Join(home, "AppData"))
+	t.Setenv("OPENCODE_CONFIG_DIR", filepath.Join(top, "elsewhere"))
 	own, err := UserPath()
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +145,7 @@ func TestOwnFilesAreNoProjects(t *testing.T) {
 	if err := os.Symlink(filepath.Join(top, "dotfiles", "wharf"), filepath.Dir(own)); err != nil {
 		t.Skip(err)
 	}
-	for _, dir := range []string{filepath.Dir(own), filepath.Join(top, "dotfiles/wharf/sub"), home, filepath.Join(home, ".config/opencode"), filepath.Join(home, ".opencode")} {
+	for _, dir := range []string{filepath.Dir(own), filepath.Join(top, "dotfiles/wharf/sub"), home, filepath.Join(home, ".config/opencode"), filepath.Join(home, ".opencode"), filepath.Join(home, ".config/crush"), filepath.Join(top, "elsewhere")} {
 		if d := Discover(dir); len(d.Files) > 0 || len(d.Servers) > 0 || len(d.Warnings) > 0 {
 			t.Errorf("%s: files %q, servers %s, warnings %q", dir, d.Files, listed(d.Servers), d.Warnings)
 		}

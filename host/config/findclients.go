@@ -165,10 +165,23 @@ func expandPlace(file, system string) (path string, ok bool) {
 	} else if rest, config := strings.CutPrefix(file, "{config}"); config {
 		folder, err = os.UserConfigDir()
 		file = rest
+	} else if rest, xdg := strings.CutPrefix(file, "{xdg}"); xdg {
+		folder, err = xdgConfigDir()
+		file = rest
 	} else if rest, variable := strings.CutPrefix(file, "$"); variable {
 		name, below, _ := strings.Cut(rest, "/")
 		folder, file = os.Getenv(name), below
 	}
 	path = filepath.Join(folder, filepath.FromSlash(file))
 	return path, err == nil && filepath.IsAbs(path)
+}
+
+// xdgConfigDir returns the folder for configuration of a program that follows the XDG Base Directory
+// Specification, also on a system whose own folder is another. A relative path in the variable does not count.
+func xdgConfigDir() (string, error) {
+	if folder := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(folder) {
+		return folder, nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".config"), err
 }

@@ -18,7 +18,7 @@ func TestFindClients(t *testing.T) {
 	t.Setenv("USERPROFILE", home)
 	t.Setenv("AppData", filepath.Join(home, "AppData", "Roaming"))
 	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
-	for _, name := range []string{"CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME"} {
+	for _, name := range []string{"CLAUDE_CONFIG_DIR", "COPILOT_HOME", "CODEX_HOME", "CRUSH_GLOBAL_CONFIG", "GOOSE_PATH_ROOT"} {
 		t.Setenv(name, filepath.Join(home, name))
 	}
 	t.Setenv("OPENCODE_CONFIG", filepath.Join(home, "mine", "opencode.json"))
@@ -124,6 +124,31 @@ func sample(c client, path string) string {
 		text = `{"` + root[i] + `": ` + text + `}`
 	}
 	return text
+}
+
+// A client that follows the XDG Base Directory Specification has its file where XDG_CONFIG_HOME says, and in ~/.config
+// where that is empty or relative.
+func TestFindClientsByXDG(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Zed, Crush and Goose have folders of Windows there")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	for variable, folder := range map[string]string{
+		filepath.Join(home, "xdg"): filepath.Join(home, "xdg"), "": filepath.Join(home, ".config"), "xdg": filepath.Join(home, ".config"),
+	} {
+		t.Setenv("XDG_CONFIG_HOME", variable)
+		for client, below := range map[string]string{
+			"opencode": "opencode/opencode.json", "crush": "crush/crush.json", "goose": "goose/config.yaml", "zed": "zed/settings.json",
+		} {
+			if client == "zed" && runtime.GOOS != "linux" {
+				continue
+			}
+			if want := filepath.Join(folder, below); !slices.Contains(ClientFiles(client), want) {
+				t.Errorf("XDG_CONFIG_HOME=%q: %s has %q, without %s", variable, client, ClientFiles(client), want)
+			}
+		}
+	}
 }
 
 // Of the projects in a file the one counts in which Wharf runs; a file that cannot be read
