@@ -70,7 +70,7 @@ func hintsOf(t *testing.T, root string) (hints []string) {
 // apart are the hints that no script follows, and why.
 var apart = map[string]string{
 	"Nothing was started; `wharf servers --status` tries the servers.":                                               "status.txtar",
-	"unset: it cannot start without a value that is not set; `wharf doctor` says which.":                             "servers.txtar, doctor.txtar",
+	"problem: it cannot start as its entry stands; `wharf doctor` says why.":                                         "servers.txtar, doctor.txtar",
 	"the server refuses what the headers of %s give for %s%s; if it wants a sign-in in its place: wharf login %[1]s": "signin.txtar",
 	", by --prefer ": "a fact about a server",
 	"it could send requests of its own to each server behind it; if you trust it with that: wharf plugin grant %s %s":                     "TestAcceptRefuses; plugin-add.txtar",

@@ -19,8 +19,8 @@ func newServers(a *app) *cobra.Command {
 		Long: `List the servers of your configuration, and what each of them is reached by.
 No server is started. Variables are shown by their names, and what looks like a
 secret is not shown. The demo is listed as long as there is no other server. On a
-terminal it also tells which file they come from. One that cannot start because a
-value is not set is marked as unset, and has a problem in JSON.
+terminal it also tells which file they come from. One that cannot start as its entry
+stands, such as for a value that is not set, is marked as a problem; JSON says which.
 
 With --status all enabled servers are started at once, looked at, and stopped
 again: their state, era and revision of the protocol, transport, latency, number of
@@ -76,7 +76,7 @@ func (a *app) runServers(ctx context.Context) error {
 		return a.PrintJSON(entries)
 	}
 	a.Place("configuration:", s.place())
-	unset := false
+	problem := false
 	rows := plain.Table{{"SERVER", "TRANSPORT", "ENABLED", "TARGET"}}
 	for _, e := range entries {
 		enabled := "yes"
@@ -84,17 +84,17 @@ func (a *app) runServers(ctx context.Context) error {
 		case !e.Enabled:
 			enabled = "no"
 		case e.Problem != "":
-			enabled, unset = "yes, unset", true
+			enabled, problem = "yes, problem", true
 		}
 		if e.Project != "" {
 			enabled = "project, " + string(e.Trust)
 		}
 		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}
-	if err := a.printTable(rows); err != nil || !unset {
+	if err := a.printTable(rows); err != nil || !problem {
 		return err
 	}
-	fmt.Fprint(a.Err, a.Own("unset: it cannot start without a value that is not set; `wharf doctor` says which."))
+	fmt.Fprint(a.Err, a.Own("problem: it cannot start as its entry stands; `wharf doctor` says why."))
 	return nil
 }
 

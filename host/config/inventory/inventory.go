@@ -20,7 +20,7 @@ type Entry struct {
 	Transport string `json:"transport"`
 	Target    string `json:"target"`
 	Enabled   bool   `json:"enabled"`
-	Problem   string `json:"problem,omitempty"` // the value that it lacks; it cannot start without
+	Problem   string `json:"problem,omitempty"` // why it cannot start as it stands, such as a value that is not set
 
 	// Of a server that came with a project: the file, and whether it is approved.
 	Project string      `json:"project,omitempty"`
@@ -57,7 +57,7 @@ func (k Keepers) List(ctx context.Context, servers []config.Server) ([]Entry, er
 	return entries, nil
 }
 
-// problem says which value an entry of the user's own lacks, or returns "".
+// problem says why an entry of the user's own cannot start, such as for a value that is not set, or returns "".
 func (k Keepers) problem(s config.Server) string {
 	if err := s.CheckVariables(os.LookupEnv); err != nil {
 		return err.Error()
