@@ -34,7 +34,7 @@ func (a *app) complete(ctx context.Context, c *client, words []string) error {
 	if err != nil {
 		return c.keyOf(ctx, words[0], words[1], err)
 	}
-	settled, err := args.Pairs(ctx, words[2:])
+	settled, err := args.Pairs(ctx, words[2:], args.TextForm)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *client) doubtCompletion(ctx context.Context, name, key string) {
 }
 
 // keyOf adds a hint to the error of a word that lacks a key: the word as a key, if the prompt or template
-// of that name has it, or else the word with the first key. Without any key it returns err.
+// of that name has it, or else the word with the first key.
 func (c *client) keyOf(ctx context.Context, name, word string, err error) error {
 	var known candidates
 	known.prompts, _ = c.session.ListPrompts(ctx)
@@ -96,5 +96,5 @@ func (c *client) keyOf(ctx context.Context, name, word string, err error) error 
 	case len(keys) > 0:
 		return exit.Usage(err, "write %s", plain.ShellWord(keys[0]+word))
 	}
-	return err
+	return exit.Usage(err, args.TextForm)
 }

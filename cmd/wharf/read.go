@@ -45,7 +45,7 @@ func (a *app) oneURI(cmd *cobra.Command, words []string) error {
 func (a *app) readResource(ctx context.Context, c *client, words []string) error {
 	uri, blanks := words[0], blanksOf(words[0])
 	if len(words) > 1 {
-		values, err := args.Pairs(ctx, words[1:])
+		values, err := args.Pairs(ctx, words[1:], args.Pairing(uri))
 		if err == nil {
 			uri, err = args.Expand(uri, values)
 		}

@@ -49,6 +49,9 @@ type Value struct {
 
 const formHint = "write key=value, key:=JSON, key=@FILE, or a whole JSON object; - reads one from stdin"
 
+// TextForm is the hint for a word in place of an argument that can only be a string.
+const TextForm = "write key=value or key=@FILE"
+
 // Read reads the words behind a tool's name, and the text of --args if it is not
 // empty. A "-" in place of an object reads it from stdin, if that is not nil. All errors are usage errors
 // that name the word.
@@ -368,11 +371,15 @@ func Parse(ctx context.Context, word string) (Value, error) {
 }
 
 // Pairs reads words that have no schema, such as those of a template: each is key=value or key=@FILE, whatever its key.
-func Pairs(ctx context.Context, words []string) (map[string]string, error) {
+// hint is that of a word that is neither.
+func Pairs(ctx context.Context, words []string, hint string) (map[string]string, error) {
 	var args Arguments
 	for i, word := range words {
 		if err := apart(words, i); err != nil {
 			return nil, err
+		}
+		if strings.IndexByte(word, '=') < 1 {
+			return nil, exit.Usage(notKeyed(word), "%s", hint)
 		}
 		v, err := Parse(ctx, word)
 		if err == nil {
@@ -398,22 +405,16 @@ func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 // schema is one of [TextSchema]. It may be nil: then a value without a key is an error.
 func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error) {
 	if args.from != "" {
-		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), "write key=value or key=@FILE")
+		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), TextForm)
 	}
-	if schema == nil {
-		var err error
-		if args, err = args.paired(new(Schema)); err != nil {
-			return nil, err
-		}
-	}
-	if schema == nil && len(args.bare) > 0 {
-		return nil, exit.Usage(notKeyed(args.bare[0].text), formHint)
-	}
+	var err error
 	if schema != nil {
-		var err error
-		if args, err = args.named(of, schema); err != nil {
-			return nil, err
-		}
+		args, err = args.named(of, schema)
+	} else if args, err = args.paired(new(Schema)); err == nil && len(args.bare) > 0 {
+		err = exit.Usage(notKeyed(args.bare[0].text), TextForm)
+	}
+	if err != nil {
+		return nil, err
 	}
 	texts := make(map[string]string)
 	for _, v := range args.values {

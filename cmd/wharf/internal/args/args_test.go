@@ -425,7 +425,7 @@ func TestTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := args.Texts("", nil); err == nil || exit.HintOf(err) != formHint {
+	if _, err := args.Texts("", nil); err == nil || exit.HintOf(err) != TextForm {
 		t.Errorf("a word without a key in place of a text: %v", err)
 	}
 	if none := TextSchema(nil, nil); !none.takesNone() {
