@@ -56,7 +56,8 @@ func (a *app) runEdit(ctx context.Context) error {
 			return wrong
 		}
 		a.report(ctx, wrong)
-		answer, err := a.answerTo(ctx, term.Question{Prompt: "Edit it again? [y]es, [n]o, [u]ndo: ", Consent: true})
+		answer, err := a.answerTo(ctx, term.Question{Prompt: "Edit it again? [y]es, [n]o, [u]ndo: ", Consent: true},
+			"y", "yes", "n", "no", "u", "undo")
 		switch {
 		case err != nil:
 			return err

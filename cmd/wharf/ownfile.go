@@ -101,10 +101,10 @@ func (a *app) agreeTo(ctx context.Context, above, prompt string, yes bool) error
 	return a.consent(ctx, term.Question{Prompt: prompt, Consent: true}, no)
 }
 
-// consent opens a dialog and asks. It returns nil if the person says yes, and no if they
-// give any other answer or decline.
+// consent opens a dialog and asks. It returns nil if the person says yes, and no if they say no or
+// decline.
 func (a *app) consent(ctx context.Context, q term.Question, no error) error {
-	switch answer, err := a.answerTo(ctx, q); {
+	switch answer, err := a.answerTo(ctx, q, "y", "yes", "n", "no"); {
 	case err != nil:
 		return err
 	case answer != "y" && answer != "yes":
@@ -114,18 +114,26 @@ func (a *app) consent(ctx context.Context, q term.Question, no error) error {
 }
 
 // answerTo opens a dialog and asks. It returns the answer in small letters, and "" if the person
-// declines.
-func (a *app) answerTo(ctx context.Context, q term.Question) (string, error) {
+// declines, or gives none. After a word that is none of the answers it asks again, at most
+// maxUnclear times in all: what was typed for the question before is not lost by a slip.
+func (a *app) answerTo(ctx context.Context, q term.Question, answers ...string) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer leave()
-	text, err := a.Ask(ctx, q)
-	if errors.Is(err, term.ErrDeclined) || errors.Is(err, term.ErrCancelled) {
-		return "", nil
+	for range maxUnclear {
+		text, err := a.Ask(ctx, q)
+		if errors.Is(err, term.ErrDeclined) || errors.Is(err, term.ErrCancelled) {
+			return "", nil
+		}
+		answer := strings.ToLower(strings.TrimSpace(text))
+		if err != nil || answer == "" || slices.Contains(answers, answer) {
+			return answer, err
+		}
+		q.Above = a.Own("That is no answer to this question.")
 	}
-	return strings.ToLower(strings.TrimSpace(text)), err
+	return "", nil
 }
 
 // changed is how the JSON output shows what was done to an entry.

@@ -28,7 +28,7 @@ func TestTerminalAsksAboutAPlugin(t *testing.T) {
 		t.Fatal(err)
 	}
 	add := []string{"plugin", "add", plugin, "--name", "pigeon"}
-	for _, answer := range []string{"\r", "n\r", "yesterday\r", "\x04"} {
+	for _, answer := range []string{"\r", "n\r", "No\r", "\x04"} {
 		s := atHome(t, home, add...)
 		shown := s.await(installIt)
 		for _, want := range []string{"pigeon is a transport plugin:\n│ source     ", "sha256     ", "signed by  no key", "asks for   stream: to connect to"} {
@@ -43,8 +43,8 @@ func TestTerminalAsksAboutAPlugin(t *testing.T) {
 		t.Error("something was installed")
 	}
 	s := atHome(t, home, add...)
-	s.await(installIt)
-	s.answer("", "yes\r")
+	s.answer(installIt, "yesterday\r") // which is neither
+	s.answer(installIt, "yes\r")
 	s.ends(exit.CodeOK, `server entries use it with transport = "pigeon"`)
 	s = atHome(t, home, "plugin", "list")
 	s.ends(exit.CodeOK, "pigeon  transport")

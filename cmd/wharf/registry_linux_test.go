@@ -65,6 +65,10 @@ func TestTerminalAsksForInputs(t *testing.T) {
 	if shown := s.await(addIt); strings.Contains(shown, "k3y-of-mine") {
 		t.Error("the secret is shown")
 	}
+	s.answer("", "yess\r") // a slip does not lose the secret
+	if again := s.await(addIt); !strings.Contains(again, "That is no answer to this question.") {
+		t.Errorf("%q", again)
+	}
 	s.answer("", "yes\r")
 	s.ends(exit.CodeOK, "weather is added")
 	text, err := os.ReadFile(file)
@@ -81,6 +85,14 @@ func TestTerminalAsksForInputs(t *testing.T) {
 	s.await("Update it? yes, [n]o: ")
 	s.answer("", "n\r")
 	s.ends(exit.CodeDenied, "update weather: you have not agreed to it")
+	s = withRegistry(t, home, "remove", "weather")
+	for range 2 {
+		s.await("Remove it? yes, [n]o: ")
+		s.answer("", "?\r")
+	}
+	s.await("Remove it? yes, [n]o: ")
+	s.answer("", "sure\r") // which is no answer for the third time
+	s.ends(exit.CodeDenied, "you have not agreed to it")
 	s = withRegistry(t, home, "remove", "weather")
 	s.await("Remove it? yes, [n]o: ")
 	s.answer("", "yes\r")
