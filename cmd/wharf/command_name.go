@@ -32,6 +32,7 @@ var launchers = map[string]launcher{
 	"mcp":     {"run", "transport t", ""},
 	"fastmcp": {"run", "transport t with python project host port log-level l", ""},
 	"dnx":     {"", "verbosity v source add-source configfile", ""},
+	"go":      {"run", "exec tags mod modfile overlay ldflags gcflags asmflags toolexec p", "C"},
 }
 
 // entryName makes the name of an entry from another name; "" if it has no letters that the name may have.
@@ -90,6 +91,11 @@ func launched(program string, words []string) []string {
 			verb = ""
 		case dir != "" && interpreted(words[i]) != nil && !filepath.IsAbs(words[i]):
 			return append([]string{filepath.Join(dir, words[i])}, words[i+1:]...)
+		case words[i] == ".": // the folder itself, whose name tells more
+			if whole, err := filepath.Abs(dir); err == nil {
+				return []string{whole}
+			}
+			return nil
 		default:
 			return words[i:]
 		}

@@ -127,6 +127,10 @@ func TestEntryNames(t *testing.T) {
 		"remote":            {"deno", "run", "-A", "npm:@a/remote@1"},
 		"dotnet-package":    {"dnx", "-v", "q", "dotnet-package@1.0", "--yes"},
 		"archive":           {"java", "-jar", "archive.jar"},
+		"gopher":            {"go", "run", "-race", "./cmd/gopher", "--verbose"},
+		"gofer":             {"go", "run", "-tags", "x", "m.example/a/gofer@latest"},
+		"goat":              {"go", "run", "-C", "/x/goat", "."},
+		"go":                {"go", "build"},
 	} {
 		if got := r.named(commandName(argv)); got != want {
 			t.Errorf("%q: %s, want %s", argv, got, want)
