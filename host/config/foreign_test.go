@@ -266,6 +266,7 @@ func TestMisplacedEntries(t *testing.T) {
 		{"a.json", `{"mcpServers": {"x": {"url": "https://h.example", "oauth": {"clientId": "c", "tokenUrl": "https://t.example"}}}}`, "server x: oauth.tokenUrl: is not used by wharf$"},
 		{"a.json", `{"mcpServers": {"x": {"command": "node", " args": ["x"]}}}`, "args: has blanks around it; write args without them"},
 		{"a.yaml", "mcpServers:\n\tx:\n\t\tcommand: node\n", "a.yaml:2: is not YAML: a line begins with a tab; write blanks in its place"},
+		{"a.toml", "[servers.m", "a.toml:1: is not TOML: expected '.' or ']' to end table name, but the file ends$"},
 		{"a.toml", "# mine\n[servers.x\ncommand = 'node'\n", "a.toml:2: is not TOML: expected '.' or ']' to end table name"},
 		{"a.toml", "# mine\n[[servers]\ncommand = 'node'\n", "a.toml:2: is not TOML: expected end of table array name"},
 		{"a.toml", "[servers.x]\ncommand = 'no\nde'\n", "a.toml:2: is not TOML: strings cannot contain newlines"},

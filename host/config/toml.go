@@ -28,7 +28,11 @@ func readTOML(path, text string) (*document, error) {
 			return nil, &Error{File: path, Line: 1 + strings.Count(text[:brace], "\n"), Problem: "is not TOML: the { of this line is not closed"}
 		}
 		line := 1 + strings.Count(text[:at], "\n")
-		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + syntax.Message + remedyInTOML(text, line)}
+		message := syntax.Message
+		if !strings.Contains(text, "\x00") { // the library's letter for the end
+			message = strings.Replace(message, `but got '\x00' instead`, "but the file ends", 1)
+		}
+		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + message + remedyInTOML(text, line)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
 	}
