@@ -365,7 +365,11 @@ func Parse(ctx context.Context, word string) (Value, error) {
 		v.Text = string(contents)
 	}
 	if !utf8.ValidString(v.Key) || !utf8.ValidString(v.Text) {
-		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "")
+		hint := ""
+		if v.Text != text {
+			hint = fmt.Sprintf("most tools take bytes as base64: %s=\"$(base64 < %s | tr -d '\\n')\"", plain.Clip(key, 40), plain.ShellWord(text[1:]))
+		}
+		return v, exit.Usage(fmt.Errorf("argument %q: not UTF-8 text", word), "%s", hint)
 	}
 	return v, nil
 }
