@@ -321,8 +321,8 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 	if file, found := strings.CutPrefix(text, "@"); err != nil && found {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), "give a file on stdin: --args - < %s", plain.ShellWord(file))
 	}
-	if err != nil && strings.HasPrefix(text, "{") && len(text) > 2 && !strings.Contains(text, `"`) {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), `JSON has double quotes, and single quotes keep them from the shell: '{"message": "hello"}'`)
+	if fixed := requote(text); err != nil && strings.HasPrefix(text, "{") && (fixed != "" || len(text) > 2 && !strings.Contains(text, `"`)) {
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), "JSON has double quotes, and single quotes keep them from the shell: %s", plain.ShellWord(cmp.Or(fixed, `{"message": "hello"}`)))
 	}
 	if err != nil {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)

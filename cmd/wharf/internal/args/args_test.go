@@ -124,7 +124,7 @@ func TestColonAndBlank(t *testing.T) {
 	if _, err := Read(t.Context(), nil, "@a b.json", nil); err == nil || exit.HintOf(err) != "give a file on stdin: --args - < 'a b.json'" {
 		t.Errorf("%v: %s", err, exit.HintOf(err))
 	}
-	for word, want := range map[string]string{"{message:hello}": "JSON has double quotes, and", "{'message': 'x'}": "JSON has double quotes, and", `{"a"}`: "expected a JSON object"} {
+	for word, want := range map[string]string{"{message:hello}": "JSON has double quotes, and single quotes keep them from the shell: '{\"message\":\"hello\"}'", "{'message': 'x'}": "JSON has double quotes, and", `{"a"}`: "expected a JSON object"} {
 		if _, err := Read(t.Context(), nil, "", []string{word}); err == nil || !strings.HasPrefix(exit.HintOf(err), want) {
 			t.Errorf("%s: %v, %s", word, err, exit.HintOf(err))
 		}

@@ -191,7 +191,7 @@ func (x explanation) hint() string {
 		if _, known := x.schema.properties[path[0]]; !known {
 			continue
 		}
-		example := cmp.Or(x.split(f), x.plainText(f), x.schema.exampleWith(path))
+		example := cmp.Or(x.split(f), x.requoted(f), x.plainText(f), x.schema.exampleWith(path))
 		if f.Kind != host.FaultMissing && len(path) == 1 {
 			if example == plain.ShellWord(path[0]+"=…") {
 				continue // it says nothing that the text does not
@@ -252,6 +252,24 @@ func (x explanation) split(f host.Fault) string {
 		return ""
 	}
 	return plain.ShellWord(path[0] + "=" + array)
+}
+
+// requoted returns the object or array that was probably meant by an argument whose quotes a shell has taken. It
+// returns "" for any other argument.
+func (x explanation) requoted(f host.Fault) string {
+	path := f.Path()
+	at := slices.IndexFunc(x.args.values, func(v Value) bool { return v.Key == path[0] })
+	if len(path) != 1 || at < 0 || x.args.values[at].json {
+		return ""
+	}
+	fixed, kind := requote(x.args.values[at].Text), "object"
+	if strings.HasPrefix(fixed, "[") {
+		kind = "array"
+	}
+	if fixed == "" || !slices.Contains(x.schema.Types(path[0]), kind) {
+		return ""
+	}
+	return plain.ShellWord(path[0] + "=" + fixed)
 }
 
 // plainText returns the text that was probably meant by a number, true or false that was given as

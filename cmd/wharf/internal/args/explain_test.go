@@ -156,3 +156,22 @@ func TestExplainSplitsLists(t *testing.T) {
 		}
 	}
 }
+
+// JSON whose quotes a shell has taken, and that of JavaScript or Python, is shown with them.
+func TestExplainGivesQuotesBack(t *testing.T) {
+	const schema = `{"properties":{"o":{"type":"object"},"l":{"type":"array","items":{"type":"string"}},"n":{"type":"number"}}}`
+	for word, want := range map[string]string{
+		"o={deep:{n:1,b:true}}": `for example 'o={"deep":{"n":1,"b":true}}'`, "o={'a': \"it's\"}": `for example 'o={"a": "it'\''s"}'`,
+		"l=[a,b-c]": `for example 'l=["a","b-c"]'`, "l={a:1}": `for example 'l=["…"]'`, "o={a b}": `for example 'o={}'`,
+		"o={a:" + strings.Repeat("x", 120) + "}": `for example 'o={}'`, "n={a:1}": "for example n=1",
+	} {
+		args, err := Read(t.Context(), nil, "", []string{word})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = args.Explain(json.RawMessage(schema), Object{}, &host.ArgumentError{Tool: "t", Faults: []host.Fault{{Pointer: "/" + word[:1], Want: "something else"}}})
+		if exit.HintOf(err) != want {
+			t.Errorf("%s: %s, want %s", word, exit.HintOf(err), want)
+		}
+	}
+}
