@@ -20,7 +20,15 @@ func registerRegistry(cmd *cobra.Command, address *string) {
 
 // registryAt returns a client of the registry to ask. The caller closes it.
 func (a *app) registryAt(address string) (*registry.Client, error) {
-	return registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official), a.loadSecret)
+	limit, err := a.flags.timeout.request()
+	if err != nil {
+		return nil, err
+	}
+	c, err := registry.New(cmp.Or(address, os.Getenv(registryEnv), registry.Official), a.loadSecret)
+	if err == nil {
+		c.Timeout = limit
+	}
+	return c, err
 }
 
 // loadSecret returns a secret of the vault, "" for none.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -8,10 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host/registry"
 	"github.com/wharf-mcp/wharf/internal/registrytest"
 )
@@ -173,4 +176,23 @@ func TestChooseOption(t *testing.T) {
 	if _, err := choose(s, "pypi"); err == nil || exit.HintOf(err) != "the registry has it as npm, oci, mcpb, http" {
 		t.Errorf("%v", err)
 	}
+}
+
+// A registry has as long to answer as a server.
+func TestRegistryTimeout(t *testing.T) {
+	t.Setenv(timeoutEnv, "1500")
+	a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}}
+	c, err := a.registryAt("")
+	if err != nil || c.Timeout != 1500*time.Millisecond {
+		t.Errorf("by the environment: %v, %v", c.Timeout, err)
+	}
+	c.Close()
+	if err := a.flags.timeout.Set("0"); err != nil {
+		t.Fatal(err)
+	}
+	c, err = a.registryAt("")
+	if err != nil || c.Timeout >= 0 {
+		t.Errorf("without a limit: %v, %v", c.Timeout, err)
+	}
+	c.Close()
 }

@@ -22,14 +22,18 @@ import (
 const (
 	pageSize   = 100 // servers that are asked for at once, the most that the official one returns
 	maxPages   = 100
-	maxAnswer  = 8 << 20 // bytes
-	maxCursor  = 4 << 10 // bytes
-	answerTime = 30 * time.Second
-	searchTime = 2 * time.Minute // for all pages
+	maxAnswer  = 8 << 20          // bytes
+	maxCursor  = 4 << 10          // bytes
+	answerTime = 30 * time.Second // unless [Client.Timeout] is set
+	searchTime = 2 * time.Minute  // for all pages
 )
 
 // Client asks one registry. It may be used by several goroutines until it is closed.
 type Client struct {
+	// Timeout is how long the client waits for each answer; 0 is 30 s, and a negative one has no limit. It is set
+	// before the first use.
+	Timeout time.Duration
+
 	base    string // "https://host/path", without a slash at its end
 	local   bool   // it is on this machine
 	fetcher *egress.Fetcher
@@ -140,7 +144,8 @@ type Found struct {
 // the first word, and its name, title or description has each of the others. The registry
 // searches names only, so a word of a description finds nothing by itself.
 func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found, error) {
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, hosterr.Errorf(hosterr.ErrTimeout, "a word that fewer names have is found sooner",
+		"the registry at %s: the search took longer than %v", c.base, searchTime))
 	defer cancel()
 	found := &Found{}
 	cursors := make(map[string]bool)
@@ -200,15 +205,20 @@ var errNotThere = errors.New("it is not there")
 
 // get reads one answer of the API.
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) error {
-	within, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
+	within, limit := ctx, cmp.Or(c.Timeout, answerTime)
+	if limit > 0 {
+		var cancel context.CancelFunc
+		within, cancel = context.WithTimeoutCause(ctx, limit, hosterr.Errorf(hosterr.ErrTimeout, "--timeout lets it take longer",
+			"the registry at %s: no answer within %v", c.base, limit))
+		defer cancel()
+	}
 	r := egress.FetchRequest{URL: c.base + "/v0.1" + path, Header: map[string]string{"Accept": "application/json"}}
 	if len(query) > 0 {
 		r.URL += "?" + query.Encode()
 	}
 	got, err := c.exchange(within, r)
 	if err != nil {
-		return c.failed(ctx, err)
+		return c.failed(within, err)
 	}
 	switch got.Status {
 	case 200:
@@ -220,7 +230,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 		hint := fmt.Sprintf("if you have a token for it, keep it with `wharf auth secret %s`; no other host is given it", c.named)
 		return denied(hint, "the registry at %s wants a sign-in, or another one (HTTP %d)", c.base, got.Status)
 	default:
-		return c.failed(ctx, fmt.Errorf("HTTP %d%s", got.Status, c.reason(got.Body)))
+		return c.failed(within, fmt.Errorf("HTTP %d%s", got.Status, c.reason(got.Body)))
 	}
 	if err := json.Unmarshal(got.Body, into); err != nil {
 		return protocolError("the answer of %s is not what a registry answers: %w", c.base, err)
@@ -271,8 +281,6 @@ func (c *Client) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, context.DeadlineExceeded):
-		kind = hosterr.ErrTimeout
 	case errors.As(err, new(*egress.RuleError)):
 		kind = hosterr.ErrProtocol
 	}

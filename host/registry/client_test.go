@@ -191,6 +191,11 @@ func TestSilence(t *testing.T) {
 	if _, err := c.Version(ctx, "a/b", "latest"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
+	c.Timeout = time.Millisecond
+	_, err = c.Search(t.Context(), []string{"weather"}, 1)
+	if !errors.Is(err, hosterr.ErrTimeout) || err.Error() != "the registry at "+site.URL+": no answer within 1ms" {
+		t.Errorf("%v", err)
+	}
 }
 
 func TestAddresses(t *testing.T) {

@@ -23,6 +23,7 @@ const Token = "open-sesame"
 //	closed     HTTP 401, but for the token [Token]
 //	redirect   leads to another origin
 //	deep       JSON that nests as deep as it goes
+//	silent     no answer
 func lie(w http.ResponseWriter, r *http.Request, dir string) {
 	all, err := Load(dir)
 	if err != nil || len(all) == 0 {
@@ -63,6 +64,8 @@ func lie(w http.ResponseWriter, r *http.Request, dir string) {
 		http.Redirect(w, r, "https://evil.example/", http.StatusFound)
 	case "deep":
 		fmt.Fprint(w, strings.Repeat("[", 1<<20))
+	case "silent":
+		<-r.Context().Done()
 	default:
 		http.NotFound(w, r)
 	}
