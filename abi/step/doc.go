@@ -138,7 +138,8 @@
 //	listening            → http register, if there is no client id by now, and store registration
 //	                     → open_browser
 //	redirect             → iss is checked, then http token
-//	http_response        → store token; store binding
+//	http_response        → store token; load binding, locked; store binding
+//	stored               → revoke and forget the token of a sign-in that ended meanwhile, if there was one
 //	stored               → credentials, done
 //
 // Step-up is the same flow with the old scopes and those of the challenge. A

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -31,6 +32,7 @@ func TestSignInByBrowser(t *testing.T) {
 		open_browser `+as+`/authorize
 		http POST `+as+`/token authorization_code
 		store token
+		load sign-in, locked
 		store sign-in
 		credentials Bearer
 		done`)
@@ -269,6 +271,39 @@ func TestLogout(t *testing.T) {
 	}
 	w.mustDo(w.alone(step.ReasonLogout, nil), "load sign-in\nload binding\ndone")
 	w.mustDo(w.alone(step.ReasonInitial, nil), "load sign-in\nload binding\ndone")
+}
+
+// Of two sign-ins at once, each with a client of its own, the later one stays, and a sign-out leaves nothing.
+func TestTwoSignInsAtOnce(t *testing.T) {
+	other := newWorld(t)
+	other.answers[as+"/register"] = func(*step.HTTP) *step.Response { return reply(201, object{"client_id": "theirs"}) }
+	other.grants = func(url.Values) (int, object) {
+		return 200, object{"access_token": "their-token", "refresh_token": "their-refresh", "token_type": "bearer"}
+	}
+	other.mustGive(other.run(step.ReasonChallenged, refused("")), "their-token")
+	w := newWorld(t)
+	w.host.Vault.Locking = func(step.RecordKey) { // the other process has stored its sign-in
+		for _, name := range []string{"token", "sign-in"} {
+			for _, key := range other.host.Vault.Keys(name) {
+				var record json.RawMessage
+				other.host.Vault.Get(key, &record)
+				w.host.Vault.Put(key, record)
+			}
+		}
+		w.host.Vault.Locking = nil
+	}
+	w.mustGive(w.run(step.ReasonChallenged, refused("")), "token-1")
+	if keys := w.host.Vault.Keys("token"); len(keys) != 1 || keys[0].Client != "registered" {
+		t.Errorf("kept %+v", keys)
+	}
+	if last := w.sent[len(w.sent)-2:]; !strings.Contains(last[0].Body, "token=their-refresh") || !strings.Contains(last[1].Body, "token=their-token") {
+		t.Errorf("revoked %s, %s", last[0].Body, last[1].Body)
+	}
+	w.mustGive(w.alone(step.ReasonInitial, nil), "token-1")
+	w.alone(step.ReasonLogout, nil)
+	if n := w.savedTokens(); n != 0 {
+		t.Errorf("%d tokens are left", n)
+	}
 }
 
 // A person who signs in gets a new token, whatever is saved.

@@ -177,6 +177,7 @@ func TestClientCredentials(t *testing.T) {
 		load token, locked
 		http POST `+as+`/token client_credentials
 		store token
+		load sign-in, locked
 		store sign-in
 		credentials Bearer
 		done`)
@@ -406,6 +407,7 @@ func TestDeviceCode(t *testing.T) {
 		wait 15000
 		http POST `+as+`/token `+deviceGrant+`
 		store token
+		load sign-in, locked
 		store sign-in
 		credentials Bearer
 		done`)

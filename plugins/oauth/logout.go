@@ -1,6 +1,10 @@
 package main
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/wharf-mcp/wharf/sdk/auth"
+)
 
 // leave ends a login. It revokes the tokens if possible (RFC 7009), and forgets them in any
 // case. The refresh token goes first, since others come from it. The answer of the
@@ -8,15 +12,7 @@ import "net/url"
 // itself.
 func (l *login) leave() error {
 	if t := l.token; t != nil {
-		var now token
-		found, err := l.LoadLocked(t.key(l), &now)
-		if err != nil {
-			return err
-		}
-		if found {
-			l.revoke(&now)
-		}
-		if err := l.Forget(t.key(l)); err != nil {
+		if err := l.drop(t.key(l)); err != nil {
 			return err
 		}
 	}
@@ -24,6 +20,19 @@ func (l *login) leave() error {
 		return nil
 	}
 	return l.Forget(l.bindingKey())
+}
+
+// drop revokes and forgets the token of a key, if there is one.
+func (l *login) drop(key auth.RecordKey) error {
+	var now token
+	found, err := l.LoadLocked(key, &now)
+	if err != nil {
+		return err
+	}
+	if found {
+		l.revoke(&now)
+	}
+	return l.Forget(key)
 }
 
 func (l *login) revoke(t *token) {

@@ -78,7 +78,9 @@ func (l *login) recall() error {
 }
 
 // save stores a token and then its binding, in this order: a binding never leads to nothing. If the
-// token that recall has loaded has another key, save drops it, since no binding leads to it any more.
+// token that recall has loaded has another key, save forgets it, since no binding leads to it any more.
+// It drops that of a sign-in which another process has ended since, with a client of its own: a
+// sign-out finds but one.
 func (l *login) save(t *token, at *place) error {
 	t.assume(t.Source.Scope)
 	if err := l.Store(t.key(l), t); err != nil {
@@ -88,11 +90,22 @@ func (l *login) save(t *token, at *place) error {
 		Issuer: t.Source.Issuer, Client: t.Source.Client.ID, Kind: t.Source.Client.Kind,
 		Grant: l.settings.Grant, Scope: t.Source.Scope, Tries: l.nextTries(t.Source.Scope),
 	}
+	var now binding
+	found, err := l.LoadLocked(l.bindingKey(), &now)
+	if err != nil {
+		return err
+	}
 	if err := l.Store(l.bindingKey(), b); err != nil {
 		return err
 	}
 	if old := l.token; old != nil && old.key(l) != t.key(l) {
-		return l.Forget(old.key(l))
+		if err := l.Forget(old.key(l)); err != nil {
+			return err
+		}
+	}
+	beside := found && (now.Issuer != l.before.Issuer || now.Client != l.before.Client)
+	if other := l.tokenKey(now.Issuer, now.Client); beside && other != t.key(l) {
+		return l.drop(other)
 	}
 	return nil
 }
