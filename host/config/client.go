@@ -241,11 +241,12 @@ var clients = []client{
 		id: "amazonq", name: "Amazon Q",
 		files: []string{
 			"~/.aws/amazonq/default.json", "~/.aws/amazonq/mcp.json", // the IDE writes the first, and reads both
-			"~/.aws/amazonq/cli-agents/*.json", // agents of the CLI
+			"~/.aws/amazonq/agents/default.json", // of later releases of the IDE
+			"~/.aws/amazonq/cli-agents/*.json",   // agents of the CLI
 		},
 		ends: []string{
 			".amazonq/default.json", "amazonq/default.json", ".amazonq/mcp.json", "amazonq/mcp.json",
-			".amazonq/cli-agents/*.json", "amazonq/cli-agents/*.json",
+			".amazonq/agents/default.json", "amazonq/agents/default.json", ".amazonq/cli-agents/*.json", "amazonq/cli-agents/*.json",
 		},
 		unit: time.Millisecond, prefixed: true,
 	},

@@ -22,7 +22,7 @@ func TestFindClients(t *testing.T) {
 		t.Setenv(name, filepath.Join(home, name))
 	}
 	t.Setenv("OPENCODE_CONFIG", filepath.Join(home, "mine", "opencode.json"))
-	if paths := ClientFiles("amazonq"); len(paths) != 3 || !strings.HasSuffix(paths[2], "*.json") {
+	if paths := ClientFiles("amazonq"); len(paths) != 4 || !strings.HasSuffix(paths[3], "*.json") {
 		t.Errorf("looked for %q", paths)
 	}
 	want := 0
@@ -52,7 +52,7 @@ func TestFindClients(t *testing.T) {
 	}
 	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "other.json"), `{"mcpServers": {"b": {"command": "x"}}}`)
 	write(t, filepath.Join(home, ".aws", "amazonq", "cli-agents", "agent_config.json.example"), `{"mcpServers": {"c": {"command": "x"}}}`)
-	if none := ClientFiles("amazonq"); len(none) != 4 {
+	if none := ClientFiles("amazonq"); len(none) != 5 {
 		t.Errorf("looked for %q", none)
 	}
 	ides, err := os.UserConfigDir()
@@ -64,7 +64,7 @@ func TestFindClients(t *testing.T) {
 	if found, err := FindClients(cwd, "jetbrains"); err != nil || len(found) != 3 {
 		t.Errorf("of JetBrains: %d files, %v", len(found), err)
 	}
-	if agents, err := FindClients(cwd, "amazonq"); err != nil || len(agents) != 4 || listed(agents[3].File.Servers) != "b" {
+	if agents, err := FindClients(cwd, "amazonq"); err != nil || len(agents) != 5 || listed(agents[4].File.Servers) != "b" {
 		t.Errorf("of Amazon Q: %d files, %v", len(agents), err)
 	}
 	for id, want := range map[string]string{"emacs": "there are amazonq, amp,", "zet": `did you mean "zed"?`, "cursr": `did you mean "cursor"?`} {
