@@ -23,10 +23,11 @@ type denial struct {
 	fits       bool     // the rule names a server of the file; apply sets it
 }
 
-// denials holds what such files of Claude Code, Cursor and Goose forbid to the servers of one of its files.
+// denials holds what such files of Claude Code, Cursor, Gemini CLI and Goose forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
-	warnings []string // for people: of settings that cannot be read
+	servers  map[string]string // the files that disable servers, by name, as foldName has it
+	warnings []string          // for people: of settings that cannot be read
 }
 
 const (
@@ -53,6 +54,10 @@ var ownOfCursor = []string{
 	"~/.cursor/cli-config.json", "$CURSOR_CONFIG_DIR/cli-config.json", "linux:$XDG_CONFIG_HOME/cursor/cli-config.json",
 }
 
+// switchesOfGemini is the path of the file in which `gemini mcp disable` keeps which servers are off, those of projects too
+// (packages/cli/src/config/mcp/mcpServerEnablement.ts).
+const switchesOfGemini = "~/.gemini/mcp-server-enablement.json"
+
 // settingsBeside returns the paths of the settings in a project's folder that apply to the servers of a file there.
 func settingsBeside(path string) []string {
 	switch c := clientOf(path); {
@@ -72,6 +77,8 @@ func denialsFor(path, cwd string) (d denials) {
 	c := clientOf(path)
 	switch {
 	case c == nil:
+	case c.id == "gemini":
+		d.readAll(placesHere([]string{switchesOfGemini})...)
 	case c.id == "goose":
 		d.readAll(filepath.Join(filepath.Dir(path), "permission.yaml"))
 	case c.id == "cursor":
@@ -149,7 +156,7 @@ func (d *denials) readAll(files ...string) {
 // read adds the rules of a file. If the file could not be read, err says why, and read adds a
 // warning.
 func (d *denials) read(path string, data []byte, err error) {
-	key := keyDeny
+	key, switches := keyDeny, filepath.Base(path) == filepath.Base(switchesOfGemini)
 	if filepath.Ext(path) == ".yaml" {
 		key = keyNever
 	}
@@ -161,8 +168,21 @@ func (d *denials) read(path string, data []byte, err error) {
 	if err == nil {
 		doc, err = readDocument(path, text)
 	}
-	if err != nil {
+	switch {
+	case err != nil && switches:
+		d.warnings = append(d.warnings, fmt.Sprintf("%v; which servers Gemini CLI has off is not known", err))
+		return
+	case err != nil:
 		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, key))
+		return
+	}
+	if switches {
+		d.servers = make(map[string]string)
+		for name := range doc.root {
+			if doc.at([]string{name, "enabled"}) == false {
+				d.servers[foldName(name)] = path
+			}
+		}
 		return
 	}
 	for _, rule := range doc.texts(strings.Split(key, ".")...) {
@@ -193,6 +213,9 @@ func patternOf(path, rule string) (pattern string, before []string, ofTools bool
 
 // beside adds the rules of the files that are beside that with the servers.
 func (f *forbidden) beside(d denials) {
+	for name, file := range d.servers {
+		f.servers[name] = file
+	}
 	for _, one := range d.rules {
 		if one.pattern != "" {
 			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, denial: one})

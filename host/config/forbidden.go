@@ -53,7 +53,8 @@ var (
 	zedTool      = []string{"mcp:%:"}
 	claudeTool   = []string{"mcp__%__"}
 	gooseTool    = []string{"%__"}
-	cursorTool   = []string{"%:"} // in the rules of its CLI
+	cursorTool   = []string{"%:"}  // in the rules of its CLI
+	agentTool    = []string{"@%/"} // of the agents of Amazon Q's CLI and of Kiro
 )
 
 // forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.
@@ -91,6 +92,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.forbid(crushTool, doc, "options", "disabled_tools")
 	f.forbid(geminiTool, doc, "tools", "exclude")
 	f.forbid(geminiTool, doc, "excludeTools")
+	f.agent(doc)
 	f.qwen(doc)
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
@@ -145,6 +147,26 @@ func (f *forbidden) qwen(doc *document) {
 			r.pattern += "__*"
 			f.rules = append(f.rules, r)
 		}
+	}
+}
+
+// agent reads the list of the tools that an agent of Amazon Q's CLI or of Kiro has: "*" is all, @SERVER all those of a
+// server, and @SERVER/TOOL one. A file without a list forbids nothing here.
+func (f *forbidden) agent(doc *document) {
+	c := clientOf(doc.path)
+	list, listed := doc.root["tools"].([]any)
+	if !listed || c == nil || c.id != "amazonq" && c.id != "kiro" || slices.Contains(list, any("*")) {
+		return
+	}
+	add := func(pattern string, permits bool) {
+		f.rules = append(f.rules, toolRule{key: "tools", pattern: pattern, before: agentTool, permits: permits})
+	}
+	add("@*", false)
+	for _, name := range doc.texts("tools") {
+		if strings.HasPrefix(name, "@") && !strings.Contains(name, "/") {
+			name += "/*"
+		}
+		add(name, true)
 	}
 }
 

@@ -74,6 +74,13 @@ func TestForbidden(t *testing.T) {
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "excludeMCPServers": ["x"]}`, "disabled"},
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "allowMCPServers": ["z"]}`, "disabled"},
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "tools": {"exclude": ["x__die", "mcp_x_get", "del_one", "ShellTool(rm)"]}}`, "get_all del_two"},
+		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["fs_read", "@x/get", "@x/die", "@y/del_one"]}`, "get die"},
+		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["@x", "@y/get"]}`, "get die get_all del_one del_two"},
+		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["*"]}`, "get die get_all del_one del_two"},
+		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "allowedTools": ["@x/get"]}`, "get die get_all del_one del_two"},
+		{".kiro/agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["read", "@xx"]}`, ""},
+		{".kiro/agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["@x/get*"]}`, "note"},
+		{"copy.json", `{"mcpServers": {` + x + `}, "tools": ["read"]}`, "get die get_all del_one del_two"},
 		{"copy.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["x"]}}`, "disabled"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"default": "deny"}, "mcp:x:get": {"default": "confirm"}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
@@ -101,6 +108,38 @@ func TestForbidden(t *testing.T) {
 		}
 		if fmt.Sprint(got) != "["+c.want+"]" {
 			t.Errorf("%s: %s %s\nhas %v %q, want %s", c.file, c.text, f.Servers[0].DisabledTools, got, f.Notes, c.want)
+		}
+	}
+}
+
+// TestGeminiSwitches reads which servers a person has turned off in Gemini CLI, in projects too.
+func TestGeminiSwitches(t *testing.T) {
+	home := project(t, map[string]string{
+		".gemini/settings.json":      `{"mcpServers": {"Deploy": {"command": "x"}, "well": {"command": "x"}}}`,
+		"shop/.gemini/settings.json": `{"mcpServers": {"deploy": {"command": "x"}}}`,
+	})
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	switches := filepath.Join(home, ".gemini", "mcp-server-enablement.json")
+	for text, says := range map[string]string{
+		`{"deploy": {"enabled": false}, "well": {"enabled": true}, "gone": {"enabled": false}, "odd": 1}`: "",
+		`{"deploy": `: "; which servers Gemini CLI has off is not known",
+	} {
+		write(t, switches, text)
+		for _, path := range []string{filepath.Join(home, ".gemini", "settings.json"), filepath.Join(home, "shop", ".gemini", "settings.json")} {
+			f, err := Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.Servers[0].Disabled != (says == "") || len(f.Servers) > 1 && f.Servers[1].Disabled {
+				t.Errorf("%s: %s: %+v", text, path, f.Servers)
+			}
+			if said := strings.Join(f.Warnings, "\n"); !strings.HasSuffix(said, says) || says == "" && said != "" {
+				t.Errorf("%s: %s: %q", text, path, said)
+			}
+			if remedy := f.Servers[0].Remedy(""); says == "" && !strings.HasSuffix(remedy, " out of "+switches) {
+				t.Errorf("%s: %s: %q", text, path, remedy)
+			}
 		}
 	}
 }
