@@ -108,6 +108,9 @@ var elsewhere = map[string]string{
 	"servers remove": "`wharf remove SERVER` removes a server",
 	"servers rm":     "`wharf remove SERVER` removes a server",
 
+	"daemon start":   "`wharf bridge --shared`, `wharf serve --shared` and editors start it; `wharf daemon run` is one in this terminal",
+	"daemon restart": "`wharf daemon stop` ends it; `wharf bridge --shared`, `wharf serve --shared` and editors start another",
+
 	"auth list":   authLists,
 	"auth ls":     authLists,
 	"auth remove": authForgets,

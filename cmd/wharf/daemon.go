@@ -55,8 +55,8 @@ func newDaemon(a *app) *cobra.Command {
 		Short:   "Keep servers running for editors and commands",
 		Long:    daemonLong,
 		Example: "  wharf daemon status\n  wharf daemon run --idle 0",
-		Args:    exactly(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args:    cobra.ArbitraryArgs,
+		RunE:    runGroup,
 	}
 	var all bool
 	stop := &cobra.Command{Use: "stop [--all]", Short: "End the daemon, its servers and the calls to them", Args: exactly()}
