@@ -231,8 +231,9 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 				a.Warn("%s of %s differs %s, which counts", plain.Line(item.server.Name), item.Client, item.Differs)
 			}
 		case importLoose:
+			mine, _ := among(own.Read.Servers, item.Name)
 			a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
-				plain.Line(item.Name), own.Path, forbidden(item.server))
+				plain.Line(item.Name), own.Path, forbidden(item.server, mine))
 		case importTaken:
 			a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
 				plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)

@@ -202,17 +202,18 @@ func forbidsAll(mine, other host.Server) bool {
 		!slices.ContainsFunc(other.DisabledTools, func(tool string) bool { return !slices.Contains(mine.DisabledTools, tool) })
 }
 
-// forbidden returns the keys of an entry that forbid something, for people.
-func forbidden(s host.Server) string {
+// forbidden returns the keys of an entry that forbid something which mine allows, for people.
+func forbidden(s, mine host.Server) string {
 	var keys []string
-	if s.Disabled {
+	if s.Disabled && !mine.Disabled {
 		keys = append(keys, "disabled")
 	}
-	if s.EnabledTools != nil {
+	if s.EnabledTools != nil && !slices.Equal(s.EnabledTools, mine.EnabledTools) {
 		keys = append(keys, fmt.Sprintf("enabled_tools: %q", s.EnabledTools))
 	}
-	if len(s.DisabledTools) > 0 {
-		keys = append(keys, fmt.Sprintf("disabled_tools: %q", s.DisabledTools))
+	more := slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(mine.DisabledTools, tool) })
+	if len(more) > 0 {
+		keys = append(keys, fmt.Sprintf("disabled_tools: %q", more))
 	}
 	return plain.Line(strings.Join(keys, ", "))
 }
