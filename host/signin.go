@@ -332,5 +332,12 @@ func SignInURL(err error) string {
 }
 
 // OpenBrowser shows a page in the person's browser, and does not wait for it. It is for the OpenURL
-// of a [signin.Person] at a terminal.
-func OpenBrowser(ctx context.Context, url string) error { return egress.OpenBrowser(ctx, url) }
+// of a [signin.Person] at a terminal. The error is an [ErrProtocol] if the page is none that may be opened, for its
+// address: it opens https, and http on this machine.
+func OpenBrowser(ctx context.Context, url string) error {
+	err := egress.OpenBrowser(ctx, url)
+	if errors.As(err, new(*egress.RuleError)) {
+		return &hosterr.Error{Kind: ErrProtocol, Err: err}
+	}
+	return err
+}

@@ -263,6 +263,31 @@ func TestPageOfAServer(t *testing.T) {
 	}
 }
 
+// Where no browser opens, the person is asked whether they visit the page by themselves.
+func TestPageWithoutABrowser(t *testing.T) {
+	t.Setenv("BROWSER", "false")
+	t.Setenv("NO_BROWSER", "")
+	for keys, action := range map[string]string{"y\r": mcp.ElicitAccept, "n\r": mcp.ElicitDecline} {
+		s := blankScreen(t)
+		a := &elicit.Asker{Server: host.Server{Name: "files", Command: "mcp-files"}, Terminal: &term.Terminal{
+			In: s.slave, Err: &term.Console{To: s.slave}, ErrTTY: true, Mode: &term.Mode{Terminal: s.slave},
+		}}
+		got := make(chan mcp.ElicitResult)
+		go func() {
+			result, _ := a.Elicit(t.Context(), mcp.Elicitation{Mode: mcp.ElicitURL, Message: "Sign here", URL: "https://example.com/x"})
+			got <- result
+		}()
+		s.answer("Open it in your browser? [y/N]: ", "y\r")
+		if said := s.await("Will you visit it? [y/N]: "); !strings.Contains(said, "or open the page by its address") {
+			t.Errorf("shown %q", said)
+		}
+		s.answer("", keys)
+		if result := <-got; result.Action != action {
+			t.Errorf("%q: %+v", keys, result)
+		}
+	}
+}
+
 // A bar is gone before anything else is printed, and the server is told to stop, and
 // has heard it before it is left alone: it is asked for a sign of life after that.
 func TestProgressAndInterrupt(t *testing.T) {

@@ -2,6 +2,7 @@ package elicit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,35 +18,45 @@ import (
 var ofAddress = term.Excerpt{Bytes: 2 << 10, Rows: 32}
 
 // visit shows the address of a page that a server wants the person to visit, and opens it once
-// they agree. It returns nil if they agree. Only the server learns what they do on the page
-// (2025-11-25/client/elicitation).
+// they agree. Where no browser opens, it asks whether they visit it by themselves. It returns nil if
+// they agree. Only the server learns what they do on the page (2025-11-25/client/elicitation).
 func (a *Asker) visit(ctx context.Context, address string) error {
 	shown := a.Quote(address, ofAddress, "; it is opened whole")
 	fmt.Fprint(a.Err, shown)
 	site, warning := cleantext.Site(address)
-	q := term.Question{
-		Above:  a.Own("%s wants you to visit a page of %s.", plain.Server(a.Server), site),
-		Prompt: "Open it in your browser? [y/N]: ", Consent: true,
-	}
+	q := term.Question{Above: a.Own("%s wants you to visit a page of %s.", plain.Server(a.Server), site), Consent: true}
 	if warning != "" {
 		q.Above += a.Caution(warning)
 	}
-	opens := !a.PrintsPages && os.Getenv("NO_BROWSER") == ""
-	if !opens {
-		q.Prompt = "Will you visit it? [y/N]: "
+	if !a.PrintsPages && os.Getenv("NO_BROWSER") == "" {
+		q.Prompt = "Open it in your browser? [y/N]: "
+		if err := a.affirm(ctx, q); err != nil {
+			return err
+		}
+		err := host.OpenBrowser(ctx, address)
+		if err == nil {
+			return nil
+		}
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
+		if errors.Is(err, host.ErrProtocol) || ctx.Err() != nil {
+			return term.ErrDeclined
+		}
+		q.Above = ""
 	}
+	q.Prompt = "Will you visit it? [y/N]: "
+	if err := a.affirm(ctx, q); err != nil {
+		return err
+	}
+	return a.printWhole(address, shown)
+}
+
+// affirm asks a question, which each answer but a yes declines.
+func (a *Asker) affirm(ctx context.Context, q term.Question) error {
 	answer, err := a.Ask(ctx, q)
 	if err != nil {
 		return err
 	}
 	if yes, err := form.Truth(strings.TrimSpace(answer)); err != nil || yes == false {
-		return term.ErrDeclined
-	}
-	if !opens {
-		return a.printWhole(address, shown)
-	}
-	if err := host.OpenBrowser(ctx, address); err != nil {
-		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(err.Error())))
 		return term.ErrDeclined
 	}
 	return nil
