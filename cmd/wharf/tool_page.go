@@ -38,7 +38,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	if claims := claims(tool); len(claims) > 0 {
 		out.WriteString("\n" + a.heading(3, "THE SERVER SAYS", "") + a.paragraph(strings.Join(claims, "; "), 2))
 	}
-	words := []string{"wharf call"}
+	words := []string{"wharf" + a.configFlag() + " call"}
 	switch {
 	case a.shell != nil:
 		words = nil
