@@ -330,7 +330,7 @@ func (v *view) refuse(method, what string, d policy.Decision) error {
 	if why != "" && d.Reason != "" {
 		why += "; " + d.Reason
 	}
-	hint := "`wharf acl check` says which rule decides"
+	hint := "`wharf acl check CLIENT SERVER/TOOL` says which rule decides"
 	if why != "" && d.Hint != "" {
 		hint = d.Hint
 	}

@@ -72,7 +72,9 @@ var apart = map[string]string{
 	"Nothing was started; `wharf servers --status` tries the servers.":                                               "status.txtar",
 	"problem: it cannot start as its entry stands; `wharf doctor` says why.":                                         "servers.txtar, doctor.txtar",
 	"the server refuses what the headers of %s give for %s%s; if it wants a sign-in in its place: wharf login %[1]s": "signin.txtar",
-	", by --prefer ":                "a fact about a server",
+	", by --prefer ": "a fact about a server",
+	"`wharf bridge --shared`, `wharf serve --shared` and editors start it; `wharf daemon run` is one in this terminal": "daemon.txtar",
+	"`wharf daemon stop` ends it; `wharf bridge --shared`, `wharf serve --shared` and editors start another":           "daemon.txtar",
 	"--timeout lets it take longer": "search.txtar",
 	"it could send requests of its own to each server behind it; if you trust it with that: wharf plugin grant %s %s":                     "TestAcceptRefuses; plugin-add.txtar",
 	"%s looks like a secret and is in the file as it is; `wharf auth secret NAME` keeps it in the vault, and \"${secret:NAME}\" means it": "add.txtar",
@@ -241,7 +243,6 @@ var apart = map[string]string{
 	"--http %s: other machines can reach it, and [serve] of %s lacks %s": "TestS2ServeToOtherMachines",
 	"say where, with --http ADDRESS":                                     "serve.txtar",
 	shellProgram:                                                         "no hint: what is generated",
-	"wharf call":                                                         "no hint: a command line that is shown as an example",
 	"%s still names it, as %s, so calls that need it fail; `wharf edit` opens the file, and `wharf plugin add` adds the plugin again": "plugin-hints.txtar",
 	"expected 64 hex digits, got %d characters; write what `wharf plugin inspect %s` prints":                                          "plugin.txtar",
 }
