@@ -243,6 +243,13 @@ func (a *app) entryProblem(s *settings, server host.Server) string {
 	return cmp.Or(problem, a.keepers().MissingSecret(server))
 }
 
+// keepers know what is kept of servers beside the configuration. Without a folder for approvals, no
+// server of a project is approved.
+func (a *app) keepers() inventory.Keepers {
+	t, _ := a.trust()
+	return inventory.Keepers{Trust: t, Vault: a.vault, Asks: a.CanAsk()}
+}
+
 // runsFirst maps programs to the endings of the files that they run. Such a program runs its first
 // argument if that is no flag. Other arguments need not be files that exist.
 var runsFirst = map[string][]string{

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/host/config/inventory"
 )
 
 func newServers(a *app) *cobra.Command {
@@ -101,11 +100,4 @@ func (a *app) runServers(ctx context.Context) error {
 	}
 	fmt.Fprint(a.Err, a.Own("problem: it cannot start as its entry stands; `wharf doctor` says why."))
 	return nil
-}
-
-// keepers know what is kept of servers beside the configuration. Without a folder for approvals, no
-// server of a project is approved.
-func (a *app) keepers() inventory.Keepers {
-	t, _ := a.trust()
-	return inventory.Keepers{Trust: t, Vault: a.vault, Asks: a.CanAsk()}
 }
