@@ -117,7 +117,8 @@ type importFile struct {
 }
 
 // importable returns the servers of the clients with those ids, each with the name that it would
-// get in own: name, if it is not "". If only is not empty, it returns those servers alone.
+// get in own: name, if it is not "". If only is not empty, it returns those servers alone. Each forbids
+// what any client forbids for it.
 func importable(own *tomledit.File, ids, only []string, name string) (items []importItem, found []config.Found, err error) {
 	cwd, err := os.Getwd()
 	if err == nil {
@@ -141,6 +142,11 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 			}
 		}
 	}
+	if len(ids) > 0 {
+		if err := restrictByAll(items, cwd); err != nil {
+			return nil, nil, err
+		}
+	}
 	for i := range items {
 		items[i].Disabled = items[i].server.Disabled
 		if items[i].State == importNew {
@@ -162,6 +168,24 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		}
 	}
 	return items, found, nil
+}
+
+// restrictByAll makes each item forbid what any client does for the same server, also one that is not imported from.
+func restrictByAll(items []importItem, cwd string) error {
+	found, err := config.FindClients(cwd)
+	for _, f := range found {
+		if f.Err != nil {
+			continue
+		}
+		for _, s := range f.File.Servers {
+			for i := range items {
+				if mine := &items[i].server; strings.EqualFold(mine.Name, s.Name) && len(differences(s, *mine)) == 0 {
+					restrict(mine, s)
+				}
+			}
+		}
+	}
+	return err
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.
