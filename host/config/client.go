@@ -208,8 +208,10 @@ var clients = []client{
 	},
 	{
 		id: "continue", name: "Continue",
-		files:  []string{"~/.continue/config.yaml"},
-		ends:   []string{".continue/config.yaml"},
+		files: []string{
+			"~/.continue/config.yaml", "~/.continue/mcpServers/*.yaml", "~/.continue/mcpServers/*.json", // blocks
+		},
+		ends:   []string{".continue/config.yaml", ".continue/mcpServers/*.yaml", ".continue/mcpServers/*.json"},
 		syntax: continueSyntax,
 	},
 	{

@@ -36,6 +36,7 @@ var projectSettings = []string{
 	".gemini/settings.json", ".qwen/settings.local.json", ".qwen/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
 	".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
 	".ai/mcp/mcp.json", ".kiro/agents/*.json", ".amazonq/cli-agents/*.json",
+	".continue/mcpServers/*.yaml", ".continue/mcpServers/*.json",
 }
 
 // Bounds of what a project can make this program do.

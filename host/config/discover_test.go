@@ -498,3 +498,15 @@ func TestUnreadFilesGoFirst(t *testing.T) {
 		t.Errorf("%q", names)
 	}
 }
+
+// The blocks of a project in Continue are its servers, in YAML or as JSON of another client.
+func TestDiscoverBlocks(t *testing.T) {
+	dir := project(t, map[string]string{
+		".continue/mcpServers/a.yaml": "name: A\nversion: 0.0.1\nmcpServers:\n  - name: one\n    command: x\n",
+		".continue/mcpServers/b.json": `{"mcpServers": {"two": {"command": "x"}}}`,
+		".continue/mcpServers/c.md":   "# none",
+	})
+	if d := Discover(dir); listed(d.Servers) != "one two" || len(d.Warnings) > 0 {
+		t.Errorf("%s; %q", listed(d.Servers), d.Warnings)
+	}
+}
