@@ -302,6 +302,9 @@ func (a *app) helpOfTool(cmd *cobra.Command) bool {
 			return false
 		}
 	}
+	if a.flags.output == "" && !a.flags.json { // help is for people, in a pipe too
+		a.flags.output = formatText
+	}
 	a.late = a.withServer(atLeast(), func(ctx context.Context, c *client, words []string) error {
 		if len(words) == 0 {
 			return c.listTools(ctx, "")
