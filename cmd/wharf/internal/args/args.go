@@ -102,28 +102,6 @@ func (c Call) Read(ctx context.Context, stdin io.Reader, flag string, words []st
 // isText reports whether a value was typed as key=TEXT.
 func (v Value) isText() bool { return !v.json && v.word == v.Key+"="+v.Text }
 
-// apart returns the error for a word whose "=" is separated from its key or its value by blanks.
-func apart(words []string, i int) error {
-	if i == 0 {
-		return nil
-	}
-	key, word := words[i-1], words[i]
-	given := strings.TrimSuffix(strings.TrimSuffix(key, "="), ":") != key && IsKey(strings.TrimRight(key, ":="))
-	label, text, pair := strings.Cut(word, ":")
-	switch pair = pair && looksLikeKey(label, text); {
-	case IsKey(key) && (word == "=" || word == ":="):
-		key += word
-		if word = "…"; i+1 < len(words) {
-			word = words[i+1]
-		}
-	case IsKey(key) && strings.HasPrefix(word, "="):
-		key, word = key+"=", word[1:]
-	case !given || !strings.HasSuffix(key, "=") || pair || IsPair(word) || strings.HasPrefix(word, "{"):
-		return nil
-	}
-	return exit.Usage(fmt.Errorf("argument %q: its value must come right after the =", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
-}
-
 func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string) error {
 	if word == "-" || strings.HasPrefix(word, "{") {
 		return args.addBase(ctx, stdin, fmt.Sprintf("argument %q", plain.Clip(word, 40)), word)
@@ -145,9 +123,14 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 
 func (args *Arguments) addValue(v Value) error {
 	for _, other := range args.values {
-		if other.Key == v.Key {
-			return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", v.word, v.Key, other.word), "")
+		if other.Key != v.Key {
+			continue
 		}
+		hint := ""
+		if v.isText() && other.isText() {
+			hint = "if it takes a list, write " + plain.ShellWord(plain.Clip(v.Key+"=["+plain.Quote(other.Text)+","+plain.Quote(v.Text)+"]", 200))
+		}
+		return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", v.word, v.Key, other.word), "%s", hint)
 	}
 	args.values = append(args.values, v)
 	return nil

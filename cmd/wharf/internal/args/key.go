@@ -2,9 +2,11 @@ package args
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
@@ -70,3 +72,25 @@ func (s *Schema) Object(key, text string) string {
 func IsKey(word string) bool { return keyForm.MatchString(word) }
 
 var keyForm = lazyregexp.New(`^[A-Za-z_][\w.-]*$`)
+
+// apart returns the error for a word whose "=" is separated from its key or its value by blanks.
+func apart(words []string, i int) error {
+	if i == 0 {
+		return nil
+	}
+	key, word := words[i-1], words[i]
+	given := strings.TrimSuffix(strings.TrimSuffix(key, "="), ":") != key && IsKey(strings.TrimRight(key, ":="))
+	label, text, pair := strings.Cut(word, ":")
+	switch pair = pair && looksLikeKey(label, text); {
+	case IsKey(key) && (word == "=" || word == ":="):
+		key += word
+		if word = "…"; i+1 < len(words) {
+			word = words[i+1]
+		}
+	case IsKey(key) && strings.HasPrefix(word, "="):
+		key, word = key+"=", word[1:]
+	case !given || !strings.HasSuffix(key, "=") || pair || IsPair(word) || strings.HasPrefix(word, "{"):
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("argument %q: its value must come right after the =", plain.Clip(key, 40)), "write %s", plain.ShellWord(plain.Clip(key+word, 80)))
+}
