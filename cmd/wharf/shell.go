@@ -238,6 +238,7 @@ func (s *shell) do(ctx context.Context, argv []string) error {
 		err = errLineEnded
 		if line.endless {
 			err = nil
+			fmt.Fprintln(a.Err) // the terminal has written ^C
 		}
 	}
 	return err

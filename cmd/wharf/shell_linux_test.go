@@ -49,7 +49,7 @@ func TestShell(t *testing.T) {
 	if err := s.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	s.answer("demo> ", "a\t")
+	s.answer("\n\ndemo> ", "a\t") // not behind the ^C of a terminal
 	s.await("add ")
 	s.answer("", "\x15p\t") // not Ctrl-C, whose new prompt looks like that of a line drawn anew below the clock's next change
 	s.await("ping prompt prompts\n")
