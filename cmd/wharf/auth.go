@@ -72,6 +72,9 @@ func (a *app) runAuthStatus(ctx context.Context, v *vault.Vault) error {
 	for _, s := range saved.Secrets {
 		rows = append(rows, []string{"", "${secret:" + plain.Line(s.Name) + "}", "", plain.Line(cmp.Or(strings.Join(s.Servers, ", "), "no server uses it"))})
 	}
+	if len(rows) == 1 {
+		a.none("it holds no sign-ins and no secrets")
+	}
 	return a.printTable(rows)
 }
 

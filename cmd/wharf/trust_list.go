@@ -29,6 +29,9 @@ func (a *app) runTrustList(ctx context.Context, t *trust.Store, _ []string) erro
 		}
 		rows = append(rows, []string{plain.Line(d.Server), string(d.State), since, plain.Line(filepath.Join(d.Project, filepath.FromSlash(d.File)))})
 	}
+	if len(rows) == 1 {
+		a.none("there are no servers of a project here, and none was decided on elsewhere")
+	}
 	return a.printTable(rows)
 }
 
