@@ -67,38 +67,56 @@ func Open(path string) (*File, error) {
 // file has changed since it was read. Links to the file stay links, and it keeps its mode.
 func (f *File) Write(ctx context.Context, text []byte) error {
 	return f.locked(ctx, func() error {
-		current, err := os.ReadFile(f.target)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
 		if to, link := os.Readlink(f.target); link == nil { // Open has found nothing behind it, as where a disk is not mounted
 			return fmt.Errorf("%s is a link to %s, which is not there; make that file, or remove the link", f.Path, to)
-		}
-		if !bytes.Equal(current, f.Text) || errors.Is(err, fs.ErrNotExist) != (f.Text == nil) {
-			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
 		}
 		return f.replace(text)
 	})
 }
 
+// maxRewrites is how often a change is made again because an editor, which takes no lock, has written the file.
+const maxRewrites = 5
+
 // Rewrite is [File.Write] for a change that depends on the newest text. It takes the lock, reads
-// the file into f, and calls change, which returns the new text.
+// the file into f, and calls change, which returns the new text. It does so again if the file has
+// changed since.
 func (f *File) Rewrite(ctx context.Context, change func() ([]byte, error)) error {
-	return f.locked(ctx, func() error {
-		now, err := Open(f.Path)
-		if err != nil {
-			return err
+	return f.locked(ctx, func() (err error) {
+		for range maxRewrites {
+			if err = f.rewrite(change); !errors.Is(err, ErrChanged) {
+				break
+			}
 		}
-		if now.target != f.target { // whose lock is another one
-			return fmt.Errorf("%s: %w", f.Path, ErrChanged)
-		}
-		*f = *now
-		text, err := change()
-		if err != nil {
-			return err
-		}
-		return f.replace(text)
+		return err
 	})
+}
+
+func (f *File) rewrite(change func() ([]byte, error)) error {
+	now, err := Open(f.Path)
+	if err != nil {
+		return err
+	}
+	if now.target != f.target { // whose lock is another one
+		return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+	}
+	*f = *now
+	text, err := change()
+	if err != nil {
+		return err
+	}
+	return f.replace(text)
+}
+
+// unchanged returns [ErrChanged] if the file has changed since it was read.
+func (f *File) unchanged() error {
+	current, err := os.ReadFile(f.target)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return err
+	case !bytes.Equal(current, f.Text) || (err != nil) != (f.Text == nil):
+		return fmt.Errorf("%s: %w", f.Path, ErrChanged)
+	}
+	return nil
 }
 
 // locked calls write while no other process writes the file.
@@ -142,6 +160,9 @@ func (f *File) replace(text []byte) error {
 	err = errors.Join(err, h.Close())
 	if err == nil {
 		err = os.Chmod(fresh, f.mode)
+	}
+	if err == nil {
+		err = f.unchanged() // last of all: an editor takes no lock, and what it has written meanwhile would be lost
 	}
 	if err == nil {
 		err = system.Rename(fresh, f.target)

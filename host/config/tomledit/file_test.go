@@ -210,6 +210,32 @@ func TestManyRewriters(t *testing.T) {
 	}
 }
 
+// What an editor, which takes no lock, writes meanwhile is not lost: a change is made again, and a text that was shown
+// is not written.
+func TestEditorsWriteMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wharf.toml")
+	write(t, path, "# mine\n")
+	f, edits := open(t, path), 0
+	change := func() ([]byte, error) {
+		text, err := AddTables(f.Text, table("a", Key{"command", "x"}))
+		if edits++; edits == 1 {
+			write(t, path, "# edited\n")
+		}
+		return text, err
+	}
+	if err := f.Rewrite(t.Context(), change); err != nil || !strings.HasPrefix(string(f.Text), "# edited\n") || len(open(t, path).Read.Servers) != 1 {
+		t.Errorf("%v: %s", err, f.Text)
+	}
+	always := func() ([]byte, error) {
+		edits++
+		write(t, path, fmt.Sprintf("# edit %d\n", edits))
+		return []byte("# of wharf\n"), nil
+	}
+	if err := f.Rewrite(t.Context(), always); !errors.Is(err, ErrChanged) || edits != 2+maxRewrites {
+		t.Errorf("without an end: %v, %d edits", err, edits)
+	}
+}
+
 // A file that is named without its folder is written in the current one.
 func TestWriteByName(t *testing.T) {
 	t.Chdir(t.TempDir())
