@@ -165,7 +165,7 @@ func (e *signInNeeded) Error() string {
 		}
 		return fmt.Sprintf("the sign-in to %s does not give the rights for this%s; there is no terminal to sign in at%s", e.server, which, answeredWith(e.err))
 	}
-	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", e.server, answeredWith(e.err))
+	return wantsSignIn(e.server, host.RefusalText(e.err))
 }
 
 func (e *signInNeeded) Unwrap() error { return e.err }

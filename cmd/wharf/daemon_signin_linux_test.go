@@ -121,7 +121,8 @@ func TestSignInsBesideADaemon(t *testing.T) {
 		sent := resource.Tokens()
 		used = append(used, sent[len(sent)-1])
 		u.must("logout", "crm")
-		if out, err := u.run("call", "crm", "echo", "message=x"); err == nil || !strings.Contains(err.Error(), "wharf login crm") {
+		out, err := u.run("call", "crm", "echo", "message=x")
+		if err == nil || !strings.Contains(err.Error(), "error: crm wants a sign-in, and there is no terminal to sign in at") || !strings.Contains(err.Error(), "wharf login crm") {
 			t.Errorf("after the logout: %s, %v", out, err)
 		}
 	}

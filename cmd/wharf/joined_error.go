@@ -38,6 +38,7 @@ type whyFailed struct {
 	MaybeSent, Ending bool
 	Answered          bool // with what is no message of the protocol
 	Own               bool // it is the gateway of the daemon that says it, and not a server that is one too
+	Refusal           *string
 }
 
 // ofDaemon returns the error of a command. If the command has used a server of the daemon, and the
@@ -72,6 +73,9 @@ func (a *app) ofDaemon(err error) error {
 	}
 	if quotes {
 		joined.text += cleantext.Stderr + said
+	}
+	if server, _ := a.settings.find(a.server); why.Refusal != nil && server.URL != "" && !a.CanAsk() && !a.flags.mayAsk() {
+		joined.text = wantsSignIn(a.server, *why.Refusal)
 	}
 	return exit.WithHint(joined, why.Hint)
 }

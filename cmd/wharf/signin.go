@@ -166,11 +166,19 @@ func (a *app) placeOfHeader() string {
 
 // answeredWith is the end of a message about a request that a server refused: the server's words,
 // or "" if it gave none.
-func answeredWith(err error) string {
-	if said := host.RefusalText(err); said != "" {
+func answeredWith(err error) string { return behindRefusal(host.RefusalText(err)) }
+
+func behindRefusal(said string) string {
+	if said != "" {
 		return "; it answered: " + said
 	}
 	return ""
+}
+
+// wantsSignIn is the message for a server that a person has to sign in to, where none can be asked. said is what the
+// server wrote, or "".
+func wantsSignIn(server, said string) string {
+	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", server, behindRefusal(said))
 }
 
 // questionFor shows what a provider says of a question, and returns the question. Without

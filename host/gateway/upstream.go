@@ -12,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/rpc"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
+	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/host/status"
 )
 
@@ -262,6 +263,9 @@ type errorData struct {
 	Answered  bool   `json:"answered,omitempty"` // [host.Sent] is "yes"
 	Ending    bool   `json:"ending,omitempty"`   // the gateway is: the error is [ErrClosed]
 	Own       bool   `json:"own,omitempty"`      // see ownError
+
+	// Refusal is what the server wrote, for an error that a first sign-in mends; nil for any other.
+	Refusal *string `json:"refusal,omitempty"`
 }
 
 // ownError returns an error for a command of Wharf that uses the servers of a daemon. If the error has data of the gateway,
@@ -287,6 +291,10 @@ func (g *Gateway) clientError(err error) error {
 	text, why := err.Error(), errorData{Kind: host.ErrorKind(err), Hint: g.host.Redact(host.Hint(err)), MaybeSent: host.MaybeSent(err), Answered: host.Sent(err) == "yes"}
 	if g.config.Hint != nil {
 		why.Hint = g.config.Hint(why.Hint)
+	}
+	if errors.Is(err, host.ErrLogin) && !errors.Is(err, signin.ErrSavedRefused) && !errors.As(err, new(*signin.RightsError)) {
+		said := g.host.Redact(host.RefusalText(err))
+		why.Refusal = &said
 	}
 	if g.ctx.Err() != nil || errors.Is(err, ErrClosed) { // whatever ended with it
 		text, why.Kind, why.Hint, why.Ending = ErrClosed.Error(), host.ErrorKind(ErrClosed), "", true
