@@ -28,6 +28,9 @@ type denials struct {
 	rules    []*denial
 	servers  map[string]string // the files that disable servers, by name, as foldName has it
 	warnings []string          // for people: of settings that cannot be read
+
+	deniedServers, allowedServers []serverRule
+	allowFile                     string // that has a list of the allowed servers; "" allows all
 }
 
 const (
@@ -85,6 +88,11 @@ func denialsFor(path, cwd string) (d denials) {
 		d.readAll(filesOfCursor(path, cwd)...)
 	case c.id == "claude-code":
 		d.readAll(filesOfClaude(path, cwd)...)
+		if filepath.Base(path) != ".mcp.json" { // the servers of no other file can be rejected by name
+			d.servers = nil
+		} else {
+			d.readProjects(path, statesOfClaude...)
+		}
 	}
 	return d
 }
@@ -177,14 +185,14 @@ func (d *denials) read(path string, data []byte, err error) {
 		return
 	}
 	if switches {
-		d.servers = make(map[string]string)
 		for name := range doc.root {
 			if doc.at([]string{name, "enabled"}) == false {
-				d.servers[foldName(name)] = path
+				d.disable(name, path)
 			}
 		}
 		return
 	}
+	d.readServers(path, doc)
 	for _, rule := range doc.texts(strings.Split(key, ".")...) {
 		if pattern, before, ofTools := patternOf(path, rule); ofTools {
 			d.rules = append(d.rules, &denial{file: path, rule: rule, key: key, pattern: pattern, before: before})
@@ -213,6 +221,7 @@ func patternOf(path, rule string) (pattern string, before []string, ofTools bool
 
 // beside adds the rules of the files that are beside that with the servers.
 func (f *forbidden) beside(d denials) {
+	f.denied = d
 	for name, file := range d.servers {
 		f.servers[name] = file
 	}

@@ -21,6 +21,7 @@ type forbidden struct {
 	onlyKey string            // the key that names them
 	rules   []toolRule        // in order: a later one takes precedence
 	starts  []any             // Amp's rules about servers; the first rule that fits a server counts
+	denied  denials           // in other files
 	notes   []*Error
 	work    int // bytes of patterns that may still be compared
 }
@@ -98,9 +99,9 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.amp(doc)
 	f.zed(doc)
 	f.beside(at.denied)
-	if len(f.rules)+len(f.starts) > maxRules {
+	if len(f.rules)+len(f.starts)+len(f.denied.deniedServers)+len(f.denied.allowedServers) > maxRules {
 		f.all = true
-		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools, which are not read; its servers are disabled", maxRules))
+		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools and servers, which are not read; its servers are disabled", maxRules))
 	}
 	for i, r := range f.rules {
 		for strings.Contains(r.pattern, "**") {
@@ -307,6 +308,12 @@ func (f *forbidden) forbidsServer(s *Server, name string) (forbids bool, remedy 
 		return true, fmt.Sprintf("add %q to %s", name, f.onlyKey)
 	case f.rejects(s):
 		return true, "change amp.mcpPermissions"
+	}
+	switch file, key := f.denied.deniedBy(s, name); key {
+	case "deniedMcpServers":
+		return true, fmt.Sprintf("take %q out of %s in %s", name, key, file)
+	case "allowedMcpServers":
+		return true, fmt.Sprintf("add %q to %s in %s", name, key, file)
 	}
 	return false, ""
 }

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/wharf-mcp/wharf/host/policy"
+)
+
+// serverRule names servers in the deniedMcpServers or allowedMcpServers of Claude Code's settings, by one of its
+// fields ("Control MCP server access for your organization").
+type serverRule struct {
+	file    string
+	name    string
+	command []string // with its arguments
+	url     string   // "*" stands for any characters
+}
+
+// readServers adds what settings of Claude Code say of whole servers.
+func (d *denials) readServers(path string, doc *document) {
+	for _, name := range doc.texts("disabledMcpjsonServers") {
+		d.disable(name, path)
+	}
+	d.deniedServers = append(d.deniedServers, serverRules(path, doc.root["deniedMcpServers"])...)
+	if list, there := doc.root["allowedMcpServers"].([]any); there {
+		d.allowFile = path
+		d.allowedServers = append(d.allowedServers, serverRules(path, list)...)
+	}
+}
+
+// readProjects adds the servers of the .mcp.json at a path that its person rejects in a file of Claude Code with the
+// states of projects.
+func (d *denials) readProjects(path string, files ...string) {
+	for _, file := range placesHere(files) {
+		data, err := readFile(file)
+		if err != nil {
+			continue // it need not be there, and import tells of one that cannot be read
+		}
+		doc, err := readDocument(file, data)
+		if err != nil {
+			continue
+		}
+		for _, name := range doc.texts("projects", filepath.ToSlash(filepath.Dir(path)), "disabledMcpjsonServers") {
+			d.disable(name, file)
+		}
+	}
+}
+
+func (d *denials) disable(name, file string) {
+	if d.servers == nil {
+		d.servers = make(map[string]string)
+	}
+	d.servers[foldName(name)] = file
+}
+
+// statesOfClaude are the files of Claude Code with the states of projects.
+var statesOfClaude = []string{"~/.claude.json", "$CLAUDE_CONFIG_DIR/.claude.json"}
+
+func serverRules(file string, list any) (rules []serverRule) {
+	items, _ := list.([]any)
+	for _, item := range items {
+		fields, _ := item.(map[string]any)
+		r := serverRule{file: file}
+		r.name, _ = fields["serverName"].(string)
+		r.url, _ = fields["serverUrl"].(string)
+		words, _ := fields["serverCommand"].([]any)
+		for _, word := range words {
+			text, _ := word.(string)
+			r.command = append(r.command, text)
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// fits reports whether a rule names a server, which has this name at the client.
+func (r serverRule) fits(s *Server, name string) bool {
+	switch {
+	case r.command != nil:
+		return s.Command != "" && slices.Equal(r.command, slices.Concat([]string{s.Command}, s.Args))
+	case r.url != "":
+		return s.URL != "" && len(r.url) <= maxPattern && policy.Fits(r.url, s.URL)
+	}
+	return r.name != "" && r.name == name
+}
+
+// deniedBy returns the file whose deniedMcpServers name a server, or else that whose allowedMcpServers do not. Where
+// commands or urls are allowed, a server of that kind is not allowed by its name.
+func (d denials) deniedBy(s *Server, name string) (file, key string) {
+	for _, r := range d.deniedServers {
+		if r.fits(s, name) {
+			return r.file, "deniedMcpServers"
+		}
+	}
+	if d.allowFile == "" {
+		return "", ""
+	}
+	byCommand := slices.ContainsFunc(d.allowedServers, func(r serverRule) bool { return r.command != nil })
+	byURL := slices.ContainsFunc(d.allowedServers, func(r serverRule) bool { return r.url != "" })
+	for _, r := range d.allowedServers {
+		byName := r.command == nil && r.url == ""
+		if r.fits(s, name) && !(byName && (s.Command != "" && byCommand || s.URL != "" && byURL)) {
+			return "", ""
+		}
+	}
+	return d.allowFile, "allowedMcpServers"
+}
