@@ -26,7 +26,7 @@ type denial struct {
 // denials holds what such files of Claude Code, Cursor, Gemini CLI and Goose forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
-	servers  map[string]string // the files that disable servers, by name, as foldName has it
+	servers  map[string]string // the places that disable servers, by name, as foldName has it
 	warnings []string          // for people: of settings that cannot be read
 
 	deniedServers, allowedServers []serverRule

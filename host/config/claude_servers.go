@@ -19,7 +19,7 @@ type serverRule struct {
 // readServers adds what settings of Claude Code say of whole servers.
 func (d *denials) readServers(path string, doc *document) {
 	for _, name := range doc.texts("disabledMcpjsonServers") {
-		d.disable(name, path)
+		d.disable(name, "disabledMcpjsonServers in "+path)
 	}
 	d.deniedServers = append(d.deniedServers, serverRules(path, doc.root["deniedMcpServers"])...)
 	if list, there := doc.root["allowedMcpServers"].([]any); there {
@@ -41,16 +41,17 @@ func (d *denials) readProjects(path string, files ...string) {
 			continue
 		}
 		for _, name := range doc.texts("projects", filepath.ToSlash(filepath.Dir(path)), "disabledMcpjsonServers") {
-			d.disable(name, file)
+			d.disable(name, "disabledMcpjsonServers in "+file)
 		}
 	}
 }
 
-func (d *denials) disable(name, file string) {
+// disable notes that a file turns a server off. place is the file, with the key in it where that is not clear.
+func (d *denials) disable(name, place string) {
 	if d.servers == nil {
 		d.servers = make(map[string]string)
 	}
-	d.servers[foldName(name)] = file
+	d.servers[foldName(name)] = place
 }
 
 // statesOfClaude are the files of Claude Code with the states of projects.

@@ -251,6 +251,13 @@ func TestOldRevisionWithoutMetadata(t *testing.T) {
 	if len(w.pages) != 1 || w.pages[0].Get("code_challenge") == "" {
 		t.Error("there is no code challenge")
 	}
+	// A web site may have a page at each address: there is nothing to register at, and a token is asked for.
+	for _, body := range []step.Response{{Status: 200, Body: "<p>hello"}, {Status: 503}, {Status: 200, Body: "{}", Headers: map[string]string{"content-type": "application/json"}}} {
+		w = old(t)
+		delete(w.answers, "https://mcp.example/.well-known/oauth-authorization-server")
+		w.answers["https://mcp.example/register"] = func(*step.HTTP) *step.Response { return &body }
+		w.mustFail(w.run(step.ReasonChallenged, refused("")), step.FailConfig, "no person to ask") // no prompt in this world
+	}
 	// Of a server that names its metadata, nothing is guessed.
 	w = old(t)
 	w.mustFail(w.run(step.ReasonChallenged, refused("", `Bearer resource_metadata="`+prmAt+`"`)), step.FailConfig, "is not there")

@@ -186,7 +186,9 @@ func (l *login) explainRegistration(err error, at *place) error {
 	switch isRefusal := errors.As(err, &r); {
 	case err == nil:
 		return nil
-	case isRefusal && (at.Server.Guessed || r.status == 401 || r.status == 403 || r.status == 404 || r.status == 405):
+	case at.Server.Guessed: // a server without OAuth may answer anything, such as a page, at an address that was guessed
+		return errNoClient
+	case isRefusal && (r.status == 401 || r.status == 403 || r.status == 404 || r.status == 405):
 		return errNoClient
 	case isRefusal && r.code == "invalid_redirect_uri":
 		return auth.Misconfigured("register at "+at.Server.Issuer+": "+r.Error(), `set callback_host = "localhost", or a callback_port and callback_path that it takes`)
