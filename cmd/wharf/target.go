@@ -47,7 +47,11 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 			"write env or headers in the entry of the server")
 	}
 	args = a.dotted(args)
-	server, err := a.named(args[0])
+	hint := serversHint
+	if !cmd.HasParent() || strings.Contains(cmd.Use, "COMMAND…") {
+		hint += "; a command goes after --"
+	}
+	server, err := a.named(args[0], hint)
 	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) && s.whyLeftOut(args[0]) == nil {
 		hint := cmp.Or(a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
 		if hint == "" && (cmd.Name() == "call" || cmd.Name() == "tools") {
@@ -218,8 +222,8 @@ func adHoc(argv []string) (host.Server, error) {
 	return host.Server{Name: name, Command: argv[0], Args: argv[1:]}.Literal(), nil
 }
 
-// named looks a server up by its name.
-func (a *app) named(name string) (host.Server, error) {
+// named looks a server up by its name. hint is that of a name that nothing has.
+func (a *app) named(name, hint string) (host.Server, error) {
 	s, err := a.load()
 	if err != nil {
 		return host.Server{}, err
@@ -229,7 +233,7 @@ func (a *app) named(name string) (host.Server, error) {
 	switch {
 	case !found:
 		a.warnOf(s) // the name may be that of an entry that could not be used
-		return host.Server{}, s.unknownServer(name, serversHint+"; a command goes after --")
+		return host.Server{}, s.unknownServer(name, hint)
 	case server.Disabled:
 		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "%s", cmp.Or(server.Remedy(""), "enable it")+" there")
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -321,6 +322,9 @@ func unread(key, text string, err error) error {
 		if home, wrong := os.UserHomeDir(); wrong == nil {
 			return exit.Usage(err, "the ~ behind @ is left as it is: write %s; %s", plain.ShellWord(key+"=@"+filepath.Join(home, rest)), literal)
 		}
+	}
+	if text == "@-" && runtime.GOOS != "windows" {
+		return exit.Usage(err, "to read stdin write %s=@/dev/stdin; %s", plain.ShellWord(key), literal)
 	}
 	if text == "@" {
 		return exit.Usage(err, "write the name of the file behind the @; %s", literal)
