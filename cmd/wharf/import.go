@@ -268,8 +268,10 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 			}
 			mine, _ := among(own.Read.Servers, item.Name)
 			for _, twin := range items {
-				adopted, _ := asEntry(twin.server, mine)
-				if twin.State != importNew || !strings.EqualFold(twin.server.Name, item.server.Name) || len(differences(adopted, mine)) > 0 {
+				if twin.State != importNew || !strings.EqualFold(twin.server.Name, item.server.Name) {
+					continue
+				}
+				if adopted, _ := asEntry(twin.server, mine); len(differences(adopted, mine)) > 0 {
 					continue
 				}
 				a.Warn("%[1]s of %[2]s and of %[3]s differ in secrets alone, and %[4]s in %[5]s counts as that of %[2]s: if it is that of %[3]s, `wharf import %[2]s --server %[1]s --name NAME` copies the other",

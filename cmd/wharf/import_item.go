@@ -72,10 +72,13 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 // name, unless an item before it is that entry.
 func (i *importItem) compare(own []host.Server, before []importItem, first string) {
 	for _, mine := range own {
+		named := strings.EqualFold(mine.Name, i.Name)
+		if !named && !strings.EqualFold(mine.Name, first) {
+			continue
+		}
 		adopted, _ := asEntry(i.server, mine)
 		keys := differences(adopted, mine)
-		named := strings.EqualFold(mine.Name, i.Name)
-		if !named && len(keys) == 0 && strings.EqualFold(mine.Name, first) {
+		if !named && len(keys) == 0 {
 			named = !slices.ContainsFunc(before, func(other importItem) bool {
 				return strings.EqualFold(other.Name, first) && (other.State == importSame || other.State == importLoose)
 			})
