@@ -15,7 +15,7 @@ import (
 
 func newComplete(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "complete SERVER PROMPT|TEMPLATE KEY=BEGINNING [KEY=VALUE…]",
+		Use:   "complete SERVER PROMPT|TEMPLATE KEY=BEGINNING [KEY=VALUE…] | PROMPT|TEMPLATE … -- COMMAND…",
 		Short: "Ask a server to complete an argument",
 		Long: `Ask a server to complete the argument of a prompt, or the variable of a resource
 template: one value a line on a terminal, else a JSON object. The first KEY is the

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/args"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
@@ -30,9 +32,18 @@ The exit code is 2 when an argument is missing, or the server lists no such prom
 and refuses it.`,
 		Example:           "  wharf prompt demo greet name=Ada\n  wharf prompt demo greet Ada",
 		Args:              cobra.ArbitraryArgs,
-		RunE:              a.withServer(atLeast("PROMPT"), a.getPrompt),
+		RunE:              a.withServer(a.onePrompt, a.getPrompt),
 		ValidArgsFunction: a.completeServers,
 	}
+}
+
+// onePrompt checks that a command gets the name of a prompt. A person who gives none may not know any, so the error
+// has a hint.
+func (a *app) onePrompt(_ *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return exit.Usage(errors.New("PROMPT is missing"), "%s", aPrompt.lists(a))
+	}
+	return nil
 }
 
 func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
