@@ -152,7 +152,7 @@ func (a *app) printAccess(call *policy.Call, d policy.Decision, foreseen []host.
 	if !a.forPeople() {
 		err = a.PrintJSON(out)
 	} else if d.Allow {
-		err = a.Print(text)
+		err = a.Print(a.paragraph(text, 0))
 	}
 	if err != nil || d.Allow {
 		return err
