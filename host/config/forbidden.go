@@ -220,12 +220,27 @@ func (f *forbidden) amp(doc *document) {
 	}
 }
 
-// zed reads Zed's permissions of tools, except those that depend on arguments.
+// zed reads the tools that are off in Zed's default profile, and its permissions of tools, except those that depend on
+// arguments.
 func (f *forbidden) zed(doc *document) {
 	permissions := []string{"agent", "tool_permissions"}
 	add := func(pattern string, table []string) {
 		if what, ok := doc.at(append(table, "default")).(string); ok {
 			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: pattern, before: zedTool, permits: what != "deny"})
+		}
+	}
+	profile, named := doc.at([]string{"agent", "default_profile"}).(string)
+	if !named {
+		profile = "write" // Zed's own
+	}
+	servers, _ := doc.at([]string{"agent", "profiles", profile, "context_servers"}).(map[string]any)
+	for _, server := range slices.Sorted(maps.Keys(servers)) {
+		settings, _ := servers[server].(map[string]any)
+		tools, _ := settings["tools"].(map[string]any)
+		for _, tool := range slices.Sorted(maps.Keys(tools)) {
+			if tools[tool] == false {
+				f.rules = append(f.rules, toolRule{key: "agent.profiles." + profile, pattern: "mcp:" + server + ":" + tool, before: zedTool})
+			}
 		}
 	}
 	add("mcp:*", slices.Clone(permissions))

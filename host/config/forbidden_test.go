@@ -84,6 +84,8 @@ func TestForbidden(t *testing.T) {
 		{"copy.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["x"]}}`, "disabled"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"default": "deny"}, "mcp:x:get": {"default": "confirm"}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
+		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"profiles": {"write": {"context_servers": {"x": {"tools": {"die": false, "get": true}}, "y": {"tools": {"get": false}}}}}}}`, "get get_all del_one del_two"},
+		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"default_profile": "mine", "profiles": {"write": {"context_servers": {"x": {"tools": {"die": false}}}}, "mine": {"context_servers": {"x": {"tools": {"get": false}}}}}}}`, "die get_all del_one del_two"},
 		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.access": "none"}`, "disabled"},
 		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.enabled": false}`, "disabled"},
 		{".claude.json", `{"mcpServers": {` + x + `}, "projects": {"/p": {"disabledMcpServers": ["x"]}}}`, "disabled"},
