@@ -23,10 +23,11 @@ type denial struct {
 	fits       bool     // the rule names a server of the file; apply sets it
 }
 
-// denials holds what such files of Claude Code, Cursor, Gemini CLI and Goose forbid to the servers of one of its files.
+// denials holds what such files of Claude Code, Cursor, Gemini CLI, Goose and VS Code forbid to the servers of one of its files.
 type denials struct {
 	rules    []*denial
 	servers  map[string]string // the places that disable servers, by name, as foldName has it
+	off      string            // the place that turns all servers off, or ""
 	warnings []string          // for people: of settings that cannot be read
 
 	deniedServers, allowedServers []serverRule
@@ -61,6 +62,9 @@ var ownOfCursor = []string{
 // (packages/cli/src/config/mcp/mcpServerEnablement.ts).
 const switchesOfGemini = "~/.gemini/mcp-server-enablement.json"
 
+// settingsOfCode is the name of VS Code's settings beside its file of servers.
+const settingsOfCode = "settings.json"
+
 // settingsBeside returns the paths of the settings in a project's folder that apply to the servers of a file there.
 func settingsBeside(path string) []string {
 	switch c := clientOf(path); {
@@ -80,6 +84,8 @@ func denialsFor(path, cwd string) (d denials) {
 	c := clientOf(path)
 	switch {
 	case c == nil:
+	case c.id == "vscode" && filepath.Base(path) == "mcp.json":
+		d.readAll(filepath.Join(filepath.Dir(path), settingsOfCode))
 	case c.id == "gemini":
 		d.readAll(placesHere([]string{switchesOfGemini})...)
 	case c.id == "goose":
@@ -165,6 +171,7 @@ func (d *denials) readAll(files ...string) {
 // warning.
 func (d *denials) read(path string, data []byte, err error) {
 	key, switches := keyDeny, filepath.Base(path) == filepath.Base(switchesOfGemini)
+	ofCode := clientOf(path) == byID("vscode")
 	if filepath.Ext(path) == ".yaml" {
 		key = keyNever
 	}
@@ -180,9 +187,15 @@ func (d *denials) read(path string, data []byte, err error) {
 	case err != nil && switches:
 		d.warnings = append(d.warnings, fmt.Sprintf("%v; which servers Gemini CLI has off is not known", err))
 		return
+	case err != nil && ofCode:
+		d.warnings = append(d.warnings, fmt.Sprintf("%v; whether VS Code has its servers off is not known", err))
+		return
 	case err != nil:
 		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, key))
 		return
+	}
+	if off := offInCode(doc); ofCode && off != "" {
+		d.off = off + " in " + path
 	}
 	if switches {
 		for name := range doc.root {
@@ -222,6 +235,9 @@ func patternOf(path, rule string) (pattern string, before []string, ofTools bool
 // beside adds the rules of the files that are beside that with the servers.
 func (f *forbidden) beside(d denials) {
 	f.denied = d
+	if d.off != "" {
+		f.all, f.allKey = true, d.off
+	}
 	for name, file := range d.servers {
 		f.servers[name] = file
 	}

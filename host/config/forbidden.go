@@ -64,11 +64,8 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 		servers: make(map[string]string),
 		work:    maxCompare,
 	}
-	for key, off := range map[string]any{"chat.mcp.access": "none", "chat.mcp.enabled": false} { // VS Code
-		if doc.root[key] == off {
-			f.all, f.allKey = true, max(f.allKey, key)
-		}
-	}
+	f.allKey = offInCode(doc)
+	f.all = f.allKey != ""
 	add := func(set map[string]string, path ...string) {
 		for _, name := range doc.texts(path...) {
 			set[foldName(name)] = strings.Join(path, ".")
@@ -113,6 +110,17 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 		f.rules[i] = r
 	}
 	return f
+}
+
+// offInCode returns the key by which settings of VS Code turn all servers off, or "".
+func offInCode(doc *document) string {
+	switch {
+	case doc.root["chat.mcp.enabled"] == false:
+		return "chat.mcp.enabled"
+	case doc.root["chat.mcp.access"] == "none":
+		return "chat.mcp.access"
+	}
+	return ""
 }
 
 // texts returns the texts of the list at a path. A single text counts as a list.

@@ -244,3 +244,28 @@ func TestCursorDenies(t *testing.T) {
 		}
 	}
 }
+
+// What VS Code's settings turn off counts for the file of servers beside them.
+func TestServersThatCodeHasOff(t *testing.T) {
+	for text, remedy := range map[string]string{
+		`{"editor.tabSize": 4}`:         "",
+		`{"chat.mcp.access": "none"}`:   "change chat.mcp.access in ",
+		`{"chat.mcp.enabled": false,}`:  "change chat.mcp.enabled in ",
+		`{"chat.mcp.access": "registry`: "",
+	} {
+		user := filepath.Join(t.TempDir(), "Code", "User")
+		write(t, filepath.Join(user, "settings.json"), text)
+		write(t, filepath.Join(user, "mcp.json"), `{"servers": {"x": {"command": "y"}}}`)
+		f, err := Read(filepath.Join(user, "mcp.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := f.Servers[0]
+		if x.Disabled != (remedy != "") || remedy != "" && x.Remedy("") != remedy+filepath.Join(user, "settings.json") {
+			t.Errorf("%s: disabled %t, %q", text, x.Disabled, x.Remedy(""))
+		}
+		if unknown := len(f.Warnings) == 1 && strings.HasSuffix(f.Warnings[0], "whether VS Code has its servers off is not known"); unknown != !strings.HasSuffix(text, "}") {
+			t.Errorf("%s: %q", text, f.Warnings)
+		}
+	}
+}
