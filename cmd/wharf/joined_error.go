@@ -74,8 +74,10 @@ func (a *app) ofDaemon(err error) error {
 	if quotes {
 		joined.text += cleantext.Stderr + said
 	}
-	if server, _ := a.settings.find(a.server); why.Refusal != nil && server.URL != "" && !a.CanAsk() && !a.flags.mayAsk() {
-		joined.text = wantsSignIn(a.server, *why.Refusal)
+	if why.Refusal != nil && a.settings != nil && !a.CanAsk() && !a.flags.mayAsk() {
+		if server, _ := a.settings.find(a.server); server.URL != "" {
+			joined.text = wantsSignIn(a.server, *why.Refusal)
+		}
 	}
 	return exit.WithHint(joined, why.Hint)
 }
