@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ type denial struct {
 	pattern    string   // of the name that the client gives to a tool; "" for a rule that wharf cannot keep
 	before     []string // what the client puts before a tool's own name
 	fits       bool     // the rule names a server of the file; apply sets it
+	general    bool     // the rule is for servers of any file
 }
 
 // denials holds what such files of Claude Code, Cursor, Gemini CLI, Goose and VS Code forbid to the servers of one of its files.
@@ -94,13 +96,54 @@ func denialsFor(path, cwd string) (d denials) {
 		d.readAll(filesOfCursor(path, cwd)...)
 	case c.id == "claude-code":
 		d.readAll(filesOfClaude(path, cwd)...)
+		if home, _ := os.UserHomeDir(); filepath.Dir(path) != home {
+			d.readOwn(path)
+		}
 		if filepath.Base(path) != ".mcp.json" { // the servers of no other file can be rejected by name
 			d.servers = nil
-		} else {
-			d.readProjects(path, statesOfClaude...)
 		}
 	}
 	return d
+}
+
+// readOwn adds what a person's own settings of a client, and those of an administrator, deny to a project's file. It
+// reports whether there is anything.
+func (d *denials) readOwn(path string) bool {
+	c := clientOf(path)
+	var own denials
+	switch {
+	case c == nil:
+	case c.id == "cursor":
+		own.readAll(placesHere(ownOfCursor)...)
+	case c.id == "gemini":
+		own.readAll(placesHere([]string{switchesOfGemini})...)
+	case c.id == "claude-code":
+		own.readAll(ownOfClaude()...)
+		own.readProjects(path, statesOfClaude...)
+	}
+	for _, r := range own.rules {
+		known := func(other *denial) bool { return other.file == r.file && other.rule == r.rule }
+		if r.general = true; !slices.ContainsFunc(d.rules, known) {
+			d.rules = append(d.rules, r)
+		}
+	}
+	for name, place := range own.servers {
+		d.disable(name, place)
+	}
+	d.deniedServers = append(d.deniedServers, own.deniedServers...)
+	d.allowedServers = append(d.allowedServers, own.allowedServers...)
+	d.allowFile = cmp.Or(d.allowFile, own.allowFile)
+	d.warnings = append(d.warnings, own.warnings...)
+	return len(own.rules)+len(own.servers)+len(own.deniedServers)+len(own.warnings) > 0 || own.allowFile != ""
+}
+
+// ownOfClaude returns the paths of a person's own settings of Claude Code, and of those of an administrator.
+func ownOfClaude() []string {
+	own, chosen := expandPlace("$CLAUDE_CONFIG_DIR/settings.json", runtime.GOOS)
+	if !chosen {
+		own, _ = expandPlace("~/"+settingsOfClaude[0], runtime.GOOS)
+	}
+	return append([]string{own}, placesHere(managedByClaude)...)
 }
 
 // filesOfCursor returns the paths of the settings of Cursor's CLI that apply to the servers of a file.
@@ -267,7 +310,7 @@ func (e *entry) noteDenied(denied []*denial) {
 func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {
-		case one.key == keyNever:
+		case one.key == keyNever || one.general:
 		case one.pattern == "" && strings.HasPrefix(one.rule, "Mcp("):
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is not understood; Cursor has Mcp(SERVER:TOOL)", one.file, keyDeny, one.rule))
 		case one.pattern == "":

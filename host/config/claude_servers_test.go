@@ -36,7 +36,16 @@ func TestServersThatClaudeDenies(t *testing.T) {
 		}
 		write(t, filepath.Join(shop, ".mcp.json"), `{"mcpServers": {`+local+","+remote+"}}")
 		write(t, filepath.Join(home, ".claude", "settings.json"), tt.settings)
-		write(t, filepath.Join(shop, ".claude", "settings.json"), tt.settings)
+		inProject := Discover(shop)
+		var left []string
+		for _, s := range inProject.Servers {
+			if !s.Disabled {
+				left = append(left, s.Name)
+			}
+		}
+		if got := strings.Join(left, " "); got != tt.shop || len(inProject.Warnings) > 0 {
+			t.Errorf("%s, %s: the project has %q, %q", tt.settings, tt.states, got, inProject.Warnings)
+		}
 		for path, want := range map[string]string{filepath.Join(home, ".claude.json"): tt.own, filepath.Join(shop, ".mcp.json"): tt.shop} {
 			f, err := Read(path)
 			if err != nil {

@@ -156,6 +156,7 @@ type Server struct {
 	ownEnv     bool // a variable that env has comes before that of the environment
 
 	remedies map[string]string // see Remedy
+	denied   []string          // the DisabledTools that the person's own settings of a client add to a project's file
 }
 
 // The values of [Server.Share]. Clients of different users, or that offer different
@@ -171,6 +172,12 @@ const (
 func (s *Server) Permits(tool string) bool {
 	fits := func(pattern string) bool { return policy.Fits(pattern, tool) }
 	return !slices.ContainsFunc(s.DisabledTools, fits) && (s.EnabledTools == nil || slices.ContainsFunc(s.EnabledTools, fits))
+}
+
+// DisabledByFile returns the DisabledTools that a project's file, and the settings in the project, have. Others are from
+// the person's own settings of the client, and no part of what a person approves.
+func (s *Server) DisabledByFile() []string {
+	return slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(s.denied, tool) })
 }
 
 // ToolsKey returns the key that EnabledTools, or else DisabledTools, has in the entry's file. It

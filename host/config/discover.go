@@ -237,7 +237,11 @@ func (d *Discovery) readFile(root *os.Root, p Project, settings bool) {
 	}
 	var f *File
 	if err == nil {
-		f, err = parse(p.Path(), data, place{denied: d.denials(root, p)})
+		denied := d.denials(root, p)
+		f, err = parse(p.Path(), data, place{denied: denied})
+		if err == nil && denied.readOwn(p.Path()) {
+			f, err = f.bound(parse(p.Path(), data, place{denied: denied}))
+		}
 	} else {
 		err = fmt.Errorf("%s: %w", p.Path(), err)
 	}
@@ -253,6 +257,20 @@ func (d *Discovery) readFile(root *os.Root, p Project, settings bool) {
 		return
 	}
 	d.take(p, f)
+}
+
+// bound returns a reading of the same file with what the person's own settings of the client deny, which it notes for
+// each server.
+func (f *File) bound(now *File, err error) (*File, error) {
+	if err != nil {
+		return nil, err
+	}
+	for i := range now.Servers {
+		s := &now.Servers[i]
+		before, _ := sameName(f.Servers, s.Name)
+		s.denied = slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(before.DisabledTools, tool) })
+	}
+	return now, nil
 }
 
 // denials reads the settings of Claude Code, or of Cursor's CLI, that stand in the same project as p, if p is a file of

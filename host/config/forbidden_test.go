@@ -239,8 +239,12 @@ func TestCursorDenies(t *testing.T) {
 			}
 		}
 		inProject := Discover(filepath.Join(root, "shop"))
-		if forbids := len(inProject.Servers) == 1 && !inProject.Servers[0].Permits("get"); forbids != strings.HasPrefix(tt.file, "shop") {
+		x := inProject.Servers[0]
+		if permits := slices.Contains(strings.Fields(tt.want), "get"); len(inProject.Servers) != 1 || x.Permits("get") != permits {
 			t.Errorf("%s: of the project: %v", tt.file, inProject.Servers)
+		}
+		if len(x.DisabledByFile()) > 0 != strings.HasPrefix(tt.file, "shop") {
+			t.Errorf("%s: what is approved has %q", tt.file, x.DisabledByFile())
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 		a.add("tools", "none is enabled")
 	}
 	a.list("enabled tools", s.EnabledTools...)
-	a.list("disabled tools", s.DisabledTools...)
+	a.list("disabled tools", s.DisabledByFile()...)
 	return nil
 }
 
