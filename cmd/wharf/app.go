@@ -85,13 +85,13 @@ func (a *app) printList(list any, rows plain.Table) error {
 	return a.PrintJSON(list)
 }
 
-// printTable prints a table for people, in the format of --output. It prints no head that has no rows below it.
+// printTable prints a table for people, in the format of --output. As text it prints no head that has no rows below it.
 func (a *app) printTable(rows plain.Table) error {
-	if len(rows) < 2 {
-		return nil
-	}
 	if a.flags.output == formatMarkdown {
 		return a.Print(rows.Markdown())
+	}
+	if len(rows) < 2 {
+		return nil
 	}
 	return a.PrintTable(rows)
 }
