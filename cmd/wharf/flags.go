@@ -107,7 +107,7 @@ func (n pathName) Type() string   { return "FILE" }
 func (n pathName) String() string { return "" }
 
 func (n pathName) Set(text string) error {
-	if text == "" {
+	if text == "" || text == "--" { // which begins a command
 		return unnamed(n.what)
 	}
 	if *n.text != "" && *n.text != text {
@@ -125,8 +125,11 @@ func (o object) Type() string   { return "OBJECT" }
 func (o object) String() string { return "" }
 
 func (o object) Set(text string) error {
-	if text == "" {
+	switch text {
+	case "":
 		return errors.New("expected a JSON object, got an empty text")
+	case "--":
+		return errors.New("expected a JSON object, got the -- of a command")
 	}
 	if *o.text != "" {
 		return errors.New("it was given before; write one object, and other arguments as key=value")
@@ -150,17 +153,21 @@ func (h *entryHash) Set(text string) error {
 }
 
 // checkFilled returns an error for a flag of cmd whose value is empty: the variable of a script that gives it
-// may be unset, and then the flag would be as if it were not there. It looks at texts and lists of texts; a
-// value of another type refuses an empty text in its Set.
+// may be unset, and then the flag would be as if it were not there. The same goes for one that has taken the --
+// before a command. It looks at texts and lists of texts; a value of another type refuses both in its Set.
 func checkFilled(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		empty := f.Value.Type() == "string" && f.Value.String() == ""
+		text := f.Value.Type() == "string"
+		texts := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
-			texts := list.GetSlice()
-			empty = len(texts) == 0 || slices.Contains(texts, "")
+			text, texts = true, list.GetSlice()
 		}
-		if empty && err == nil {
-			what, _ := pflag.UnquoteUsage(f)
+		what, _ := pflag.UnquoteUsage(f)
+		switch {
+		case !text || err != nil:
+		case slices.Contains(texts, "--"):
+			err = exit.Usage(fmt.Errorf("--%s: expected %s, and got the -- of a command", f.Name, what), "write %s between --%s and --", what, f.Name)
+		case len(texts) == 0 || slices.Contains(texts, ""):
 			err = exit.Usage(fmt.Errorf("--%s: expected %s, got an empty text", f.Name, what), "write %s behind it, or leave --%s out", what, f.Name)
 		}
 	})

@@ -23,13 +23,15 @@ func TestNoFlagTakesNothing(t *testing.T) {
 		cmd.InitDefaultHelpFlag()
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			tried++
-			cmd := commands()[i] // whose flags have no values yet
-			err := cmd.ParseFlags([]string{"--" + f.Name + "="})
-			if err == nil {
-				err = checkFilled(cmd)
-			}
-			if err == nil {
-				t.Errorf("%s takes --%s ''", cmd.CommandPath(), f.Name)
+			for _, value := range []string{"", "--"} { // the second is that of a command, where the value was forgotten
+				cmd := commands()[i] // whose flags have no values yet
+				err := cmd.ParseFlags([]string{"--" + f.Name + "=" + value})
+				if err == nil {
+					err = checkFilled(cmd)
+				}
+				if err == nil {
+					t.Errorf("%s takes --%s %q", cmd.CommandPath(), f.Name, value)
+				}
 			}
 		})
 	}
