@@ -388,8 +388,12 @@ func TestInfo(t *testing.T) {
 	}
 	for era, script := range map[mcp.Era]server{mcp.Legacy: oldServer(), mcp.Modern: newServer()} {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
-			if got := launcher(script).open().Info(); !equalInfo(got, want[era]) {
+			got := launcher(script).open().Info()
+			if !equalInfo(got, want[era]) {
 				t.Errorf("%+v, want %+v", got, want[era])
+			}
+			if raw := string(got.Raw); !strings.Contains(raw, `"be kind"`) || !strings.Contains(raw, want[era].Server.Version) {
+				t.Errorf("of the whole answer it keeps %s", raw)
 			}
 		})
 	}
