@@ -265,6 +265,13 @@ func TestPage(t *testing.T) {
 			t.Errorf("it lacks `%s`", name)
 		}
 	}
+	for _, row := range regexp.MustCompile("(?m)^\\| ((?:`[a-zA-Z]+(?:/[a-zA-Z]+)?`(?:, )?)+) \\|").FindAllSubmatch(page, -1) {
+		for name := range strings.SplitSeq(string(row[1]), ", ") {
+			if !slices.Contains(names, strings.Trim(name, "`")) {
+				t.Errorf("it has a row of %s, which is none", name)
+			}
+		}
+	}
 	for _, code := range []int{CodeFailed, CodeNotInitialized, CodeInvalidRequest, CodeUnknownMethod, CodeInvalidParams, CodeCancelled} {
 		if row := fmt.Sprintf("\n| %d | `", code); !bytes.Contains(page, []byte(row)) {
 			t.Errorf("it has no row of errors with the code %d", code)
