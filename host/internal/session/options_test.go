@@ -231,6 +231,7 @@ func TestNothingIsDropped(t *testing.T) {
 	const icons = `[{"src":"data:,"}]`
 	about := `{"name":"n","version":"1","title":"T","description":"d","websiteUrl":"https://a.example","icons":` + icons + `}`
 	result := `{"content":[{"type":"text","text":"hi"}],"x":{"y":1}}`
+	const tool = `{"name":"a","icons":` + icons + `,"of later":[1]}`
 	for _, era := range eras {
 		bubble(t, func(t *testing.T, launcher func(...server) *launcher) {
 			handshake := `{"capabilities":{"prompts":{},"resources":{}},"protocolVersion":"2025-11-25","serverInfo":` + about + `,"x":1}`
@@ -240,7 +241,7 @@ func TestNothingIsDropped(t *testing.T) {
 				handshake = `{"capabilities":{"prompts":{},"resources":{}},"supportedVersions":["2026-07-28"],"_meta":{"io.modelcontextprotocol/serverInfo":` + about + `},"x":1}`
 			}
 			d := launcher(able(era, `{"prompts":{},"resources":{}}`).with(method, answer(handshake)).with("tools/call", answer(result)).
-				with("tools/list", answer(`{"tools":[{"name":"a","icons":`+icons+`}]}`)).
+				with("tools/list", answer(`{"tools":[`+tool+`]}`)).
 				with("prompts/list", answer(`{"prompts":[{"name":"a","icons":`+icons+`}]}`)).
 				with("resources/list", answer(`{"resources":[{"uri":"a","name":"a","icons":`+icons+`}]}`)).
 				with("resources/templates/list", answer(`{"resourceTemplates":[{"uriTemplate":"a","name":"a","icons":`+icons+`}]}`)))
@@ -262,6 +263,9 @@ func TestNothingIsDropped(t *testing.T) {
 			templates, err4 := first(Page[mcp.ResourceTemplate](t.Context(), s, nil))
 			if err := errors.Join(err1, err2, err3, err4); err != nil {
 				t.Fatal(era, err)
+			}
+			if text, _ := json.Marshal(tools[0]); string(text) != tool {
+				t.Errorf("%s: the tool is %s", era, text)
 			}
 			for _, kept := range []json.RawMessage{tools[0].Icons, prompts[0].Icons, resources[0].Icons, templates[0].Icons} {
 				if string(kept) != icons {
