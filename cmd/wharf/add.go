@@ -73,8 +73,6 @@ func (a *app) runAdd(cmd *cobra.Command, args []string, r *addRequest) (err erro
 	var add *addition
 	dash := cmd.ArgsLenAtDash()
 	switch {
-	case r.name == "--": // which is the value of the flag then
-		return exit.Usage(errors.New("--name: the name is missing"), "")
 	case dash == 0 && len(args) > 0 && runner(args[0], args[1:]) != nil:
 		line := append([]string{"wharf"}, a.argv[:slices.Index(a.argv, "--")+1]...)
 		return exit.Usage(fmt.Errorf("%q is no command", args[0]), "%s", lineHint(line, "it is a file of this folder", runner(args[0], args[1:])))
