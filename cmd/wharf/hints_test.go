@@ -124,7 +124,6 @@ var apart = map[string]string{
 	"give a file on stdin: --args - < %s":                                                        "TestColonAndBlank",
 	"--no-validate accepts results that do not fit":                                              "validate.txtar",
 	"--only: there is no check called %q":                                                        "an error",
-	"--name: the name is missing":                                                                "an error",
 	"--record %s: --trace writes that file":                                                      "an error",
 	"%s holds no headers: `wharf add` writes an entry that has them; name that entry here":       "TestLacksAnywhere",
 	"--replace is for plugins in Go":                                                             "an error",
