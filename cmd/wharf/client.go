@@ -163,7 +163,7 @@ func (e *signInNeeded) Error() string {
 		if missing.Scope != "" {
 			which = ": " + plain.Name(missing.Scope, plain.NameColumns)
 		}
-		return fmt.Sprintf("the sign-in to %s does not give the rights for this%s; there is no terminal to sign in at%s", e.server, which, answeredWith(e.err))
+		return fmt.Sprintf("the sign-in to %s does not give the rights for this%s; there is no terminal to sign in at%s", e.server, which, answeredWith(host.RefusalText(e.err)))
 	}
 	return wantsSignIn(e.server, host.RefusalText(e.err))
 }

@@ -142,10 +142,13 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 			}
 		}
 	}
-	if len(ids) > 0 {
-		if err := restrictByAll(items, cwd); err != nil {
+	others := slices.DeleteFunc(config.ClientIDs(), func(id string) bool { return len(ids) == 0 || slices.Contains(ids, id) })
+	if len(others) > 0 {
+		all, err := config.FindClients(cwd, others...)
+		if err != nil {
 			return nil, nil, err
 		}
+		restrictBy(all, items)
 	}
 	for i := range items {
 		items[i].Disabled = items[i].server.Disabled
@@ -170,10 +173,9 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	return items, found, nil
 }
 
-// restrictByAll makes each item forbid what any client does for the same server, also one that is not imported from.
-func restrictByAll(items []importItem, cwd string) error {
-	found, err := config.FindClients(cwd)
-	for _, f := range found {
+// restrictBy makes each item forbid what other clients, which nothing is imported from, forbid for the same server.
+func restrictBy(others []config.Found, items []importItem) {
+	for _, f := range others {
 		if f.Err != nil {
 			continue
 		}
@@ -185,7 +187,6 @@ func restrictByAll(items []importItem, cwd string) error {
 			}
 		}
 	}
-	return err
 }
 
 // listImports lists the servers, and reports which parts of the files would not be copied.

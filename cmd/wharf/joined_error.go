@@ -36,9 +36,9 @@ var joinedKinds = map[string]error{
 type whyFailed struct {
 	Kind, Hint        string
 	MaybeSent, Ending bool
-	Answered          bool // with what is no message of the protocol
-	Own               bool // it is the gateway of the daemon that says it, and not a server that is one too
-	Refusal           *string
+	Answered          bool    // with what is no message of the protocol
+	Own               bool    // it is the gateway of the daemon that says it, and not a server that is one too
+	Refusal           *string // what the server wrote, where a sign-in mends it
 }
 
 // ofDaemon returns the error of a command. If the command has used a server of the daemon, and the

@@ -113,9 +113,10 @@ func (a *app) consent(ctx context.Context, q term.Question, no error) error {
 	return nil
 }
 
-// answerTo opens a dialog and asks. It returns the answer in small letters, and "" if the person
-// declines, or gives none. After a word that is none of the answers it asks again, at most
-// maxUnclear times in all: what was typed for the question before is not lost by a slip.
+// answerTo opens a dialog and asks. It returns the answer in small letters. It returns "" if the
+// person declines, presses Enter alone, or has typed maxUnclear words that are not in answers. After
+// each such word but the last it asks again, so that a slip does not lose what the person has typed
+// for an earlier question.
 func (a *app) answerTo(ctx context.Context, q term.Question, answers ...string) (string, error) {
 	ctx, leave, err := a.Dialog(ctx)
 	if err != nil {

@@ -239,7 +239,7 @@ func (a *app) errorText(err error) (message, hint string) {
 		message = fmt.Sprintf("%s refuses the API key or token that is saved for it", a.server)
 	}
 	if typed || saved {
-		message += answeredWith(err)
+		message += answeredWith(host.RefusalText(err))
 		hint = fmt.Sprintf("`wharf login %s` asks for another", plain.Word(cmp.Or(a.address, a.server)))
 	}
 	if saved && page {

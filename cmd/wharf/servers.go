@@ -69,9 +69,11 @@ func (a *app) runServers(ctx context.Context) error {
 		return err
 	}
 	for i, e := range entries {
-		if server, _ := s.find(e.Name); e.Enabled && e.Project == "" && e.Problem == "" {
-			entries[i].Problem = a.entryProblem(s, server)
+		if !e.Enabled || e.Project != "" || e.Problem != "" {
+			continue
 		}
+		server, _ := s.find(e.Name)
+		entries[i].Problem = a.entryProblem(s, server)
 	}
 	a.warnUnread(s)
 	a.warnOf(s)

@@ -164,11 +164,9 @@ func (a *app) placeOfHeader() string {
 	return `into its entry, as headers = {"X-API-Key" = "…"}`
 }
 
-// answeredWith is the end of a message about a request that a server refused: the server's words,
-// or "" if it gave none.
-func answeredWith(err error) string { return behindRefusal(host.RefusalText(err)) }
-
-func behindRefusal(said string) string {
+// answeredWith is the end of a message about a request that a server refused. said is what the server
+// wrote (see [host.RefusalText]); the end is "" if it wrote nothing.
+func answeredWith(said string) string {
 	if said != "" {
 		return "; it answered: " + said
 	}
@@ -178,7 +176,7 @@ func behindRefusal(said string) string {
 // wantsSignIn is the message for a server that a person has to sign in to, where none can be asked. said is what the
 // server wrote, or "".
 func wantsSignIn(server, said string) string {
-	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", server, behindRefusal(said))
+	return fmt.Sprintf("%s wants a sign-in, and there is no terminal to sign in at%s", server, answeredWith(said))
 }
 
 // questionFor shows what a provider says of a question, and returns the question. Without

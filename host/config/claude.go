@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,8 +31,9 @@ type denials struct {
 	off      string            // the place that turns all servers off, or ""
 	warnings []string          // for people: of settings that cannot be read
 
-	deniedServers, allowedServers []serverRule
-	allowFile                     string // that has a list of the allowed servers; "" allows all
+	deniedServers []serverRule
+	allowLists    [][]serverRule // of each file that has one; a server has to be in every list
+	allowFiles    []string       // the files of allowLists
 }
 
 const (
@@ -131,10 +131,10 @@ func (d *denials) readOwn(path string) bool {
 		d.disable(name, place)
 	}
 	d.deniedServers = append(d.deniedServers, own.deniedServers...)
-	d.allowedServers = append(d.allowedServers, own.allowedServers...)
-	d.allowFile = cmp.Or(d.allowFile, own.allowFile)
+	d.allowLists = append(d.allowLists, own.allowLists...)
+	d.allowFiles = append(d.allowFiles, own.allowFiles...)
 	d.warnings = append(d.warnings, own.warnings...)
-	return len(own.rules)+len(own.servers)+len(own.deniedServers)+len(own.warnings) > 0 || own.allowFile != ""
+	return len(own.rules)+len(own.servers)+len(own.deniedServers)+len(own.allowLists)+len(own.warnings) > 0
 }
 
 // ownOfClaude returns the paths of a person's own settings of Claude Code, and of those of an administrator.

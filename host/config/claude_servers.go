@@ -23,8 +23,8 @@ func (d *denials) readServers(path string, doc *document) {
 	}
 	d.deniedServers = append(d.deniedServers, serverRules(path, doc.root["deniedMcpServers"])...)
 	if list, there := doc.root["allowedMcpServers"].([]any); there {
-		d.allowFile = path
-		d.allowedServers = append(d.allowedServers, serverRules(path, list)...)
+		d.allowFiles = append(d.allowFiles, path)
+		d.allowLists = append(d.allowLists, serverRules(path, list))
 	}
 }
 
@@ -85,24 +85,28 @@ func (r serverRule) fits(s *Server, name string) bool {
 	return r.name != "" && r.name == name
 }
 
-// deniedBy returns the file whose deniedMcpServers name a server, or else that whose allowedMcpServers do not. Where
-// commands or urls are allowed, a server of that kind is not allowed by its name.
+// deniedBy returns the file whose deniedMcpServers name a server, or else the first whose allowedMcpServers do not.
 func (d denials) deniedBy(s *Server, name string) (file, key string) {
 	for _, r := range d.deniedServers {
 		if r.fits(s, name) {
 			return r.file, "deniedMcpServers"
 		}
 	}
-	if d.allowFile == "" {
-		return "", ""
-	}
-	byCommand := slices.ContainsFunc(d.allowedServers, func(r serverRule) bool { return r.command != nil })
-	byURL := slices.ContainsFunc(d.allowedServers, func(r serverRule) bool { return r.url != "" })
-	for _, r := range d.allowedServers {
-		byName := r.command == nil && r.url == ""
-		if r.fits(s, name) && !(byName && (s.Command != "" && byCommand || s.URL != "" && byURL)) {
-			return "", ""
+	for i, list := range d.allowLists { // one by one: the list of a project must not permit what another one forbids
+		if !allows(list, s, name) {
+			return d.allowFiles[i], "allowedMcpServers"
 		}
 	}
-	return d.allowFile, "allowedMcpServers"
+	return "", ""
+}
+
+// allows reports whether a list of allowedMcpServers has a server. Where the list has commands, the name of a process
+// does not count, and where it has urls, that of a remote server does not.
+func allows(list []serverRule, s *Server, name string) bool {
+	byCommand := slices.ContainsFunc(list, func(r serverRule) bool { return r.command != nil })
+	byURL := slices.ContainsFunc(list, func(r serverRule) bool { return r.url != "" })
+	nameCounts := !(s.Command != "" && byCommand || s.URL != "" && byURL)
+	return slices.ContainsFunc(list, func(r serverRule) bool {
+		return r.fits(s, name) && (nameCounts || r.command != nil || r.url != "")
+	})
 }

@@ -63,3 +63,24 @@ func TestServersThatClaudeDenies(t *testing.T) {
 		}
 	}
 }
+
+// The list of a project permits no server that the person's own list leaves out.
+func TestProjectAllowsNoMore(t *testing.T) {
+	home := project(t, map[string]string{
+		".claude/settings.json":      `{"allowedMcpServers": [{"serverName": "a"}]}`,
+		"shop/.claude/settings.json": `{"allowedMcpServers": [{"serverName": "a"}, {"serverName": "b"}]}`,
+		"shop/.mcp.json":             `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "x"}}}`,
+	})
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("CLAUDE_CONFIG_DIR", "")
+	f, err := Read(filepath.Join(home, "shop", ".mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, servers := range [][]Server{f.Servers, Discover(filepath.Join(home, "shop")).Servers} {
+		if len(servers) != 2 || servers[0].Disabled || !servers[1].Disabled {
+			t.Errorf("%+v", servers)
+		}
+	}
+}

@@ -267,8 +267,10 @@ func (f *File) bound(now *File, err error) (*File, error) {
 	}
 	for i := range now.Servers {
 		s := &now.Servers[i]
-		before, _ := sameName(f.Servers, s.Name)
-		s.denied = slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(before.DisabledTools, tool) })
+		at := slices.IndexFunc(f.Servers, func(before Server) bool { return before.Name == s.Name })
+		s.denied = slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool {
+			return at >= 0 && slices.Contains(f.Servers[at].DisabledTools, tool)
+		})
 	}
 	return now, nil
 }

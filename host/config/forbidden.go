@@ -96,7 +96,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.amp(doc)
 	f.zed(doc)
 	f.beside(at.denied)
-	if len(f.rules)+len(f.starts)+len(f.denied.deniedServers)+len(f.denied.allowedServers) > maxRules {
+	if len(f.rules)+len(f.starts)+len(f.denied.deniedServers)+len(slices.Concat(f.denied.allowLists...)) > maxRules {
 		f.all = true
 		f.notes = append(f.notes, newEntry(doc, "").mistake("", "has more than %d rules about tools and servers, which are not read; its servers are disabled", maxRules))
 	}

@@ -144,7 +144,7 @@ type Found struct {
 // the first word, and its name, title or description has each of the others. The registry
 // searches names only, so a word of a description finds nothing by itself.
 func (c *Client) Search(ctx context.Context, words []string, limit int) (*Found, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, hosterr.Errorf(hosterr.ErrTimeout, "a word that fewer names have is found sooner",
+	ctx, cancel := context.WithTimeoutCause(ctx, searchTime, hosterr.Errorf(hosterr.ErrTimeout, "search for a word that fewer names have",
 		"the registry at %s: the search took longer than %v", c.base, searchTime))
 	defer cancel()
 	found := &Found{}

@@ -138,7 +138,7 @@ func (f *File) locked(ctx context.Context, write func() error) error {
 
 // replace writes the text under another name and renames that file, so that a crash leaves the
 // old file or the new one. The caller holds the lock, so an existing file of the other name was
-// left by a process that was killed.
+// left by a process that was killed. It returns [ErrChanged] if the file has changed since it was read.
 func (f *File) replace(text []byte) error {
 	read, err := config.Parse(f.Path, text)
 	if err != nil {

@@ -258,8 +258,11 @@ func (x explanation) split(f host.Fault) string {
 // returns "" for any other argument.
 func (x explanation) requoted(f host.Fault) string {
 	path := f.Path()
+	if len(path) != 1 {
+		return ""
+	}
 	at := slices.IndexFunc(x.args.values, func(v Value) bool { return v.Key == path[0] })
-	if len(path) != 1 || at < 0 || x.args.values[at].json {
+	if at < 0 || x.args.values[at].json {
 		return ""
 	}
 	fixed, kind := requote(x.args.values[at].Text), "object"

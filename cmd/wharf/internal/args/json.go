@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
-
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Object is a JSON object of arguments, each value as it was written.
@@ -67,8 +66,8 @@ func validJSON(text string) error {
 // longestRequoted bounds the text that is repaired for a hint, in bytes.
 const longestRequoted = 120
 
-// unquoted matches a text in quotes, or a word that JSON wants in quotes.
-var unquoted = lazyregexp.New(`"(?:[^"\\]|\\.)*"|'[^'"\\]*'|[A-Za-z_][A-Za-z0-9_./@-]*`)
+// jsonWord matches a text in quotes, or a word that JSON wants in quotes.
+var jsonWord = lazyregexp.New(`"(?:[^"\\]|\\.)*"|'[^'"\\]*'|[A-Za-z_][A-Za-z0-9_./@-]*`)
 
 // requote returns the object or array that was probably meant by a text which is none because a shell has
 // taken its quotes, or because it is written as in JavaScript or Python. It returns "" if that is not clear.
@@ -76,7 +75,7 @@ func requote(text string) string {
 	if len(text) > longestRequoted || !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") || json.Valid([]byte(text)) {
 		return ""
 	}
-	text = unquoted.ReplaceAllStringFunc(text, func(word string) string {
+	text = jsonWord.ReplaceAllStringFunc(text, func(word string) string {
 		switch {
 		case strings.HasPrefix(word, `"`) || word == "true" || word == "false" || word == "null":
 			return word
