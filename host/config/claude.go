@@ -79,7 +79,8 @@ func settingsBeside(path string) []string {
 }
 
 // denialsFor reads the settings of Claude Code and of Cursor's CLI that apply to the servers of a file: those beside
-// the file, those of the project with the working folder cwd, and those of an administrator, or of the person. For a file of Goose, it
+// the file, those of the project with the working folder cwd, and those of an administrator, or of the person. For a file
+// of Gemini CLI it reads which servers are off, and for one of VS Code the settings beside it. For a file of Goose, it
 // reads the permission.yaml beside it (crates/goose/src/config/permission.rs), in each of Goose's modes, although
 // what stands there does not count in its mode auto.
 func denialsFor(path, cwd string) (d denials) {
@@ -210,14 +211,30 @@ func (d *denials) readAll(files ...string) {
 	}
 }
 
-// read adds the rules of a file. If the file could not be read, err says why, and read adds a
-// warning.
-func (d *denials) read(path string, data []byte, err error) {
-	key, switches := keyDeny, filepath.Base(path) == filepath.Base(switchesOfGemini)
-	ofCode := clientOf(path) == byID("vscode")
-	if filepath.Ext(path) == ".yaml" {
-		key = keyNever
+// settingsKind is what a file of settings says, by its path.
+type settingsKind struct {
+	unknown string // what is not known if it cannot be read, for people
+	take    func(d *denials, path string, doc *document)
+}
+
+func kindOf(path string) settingsKind {
+	switch {
+	case filepath.Base(path) == filepath.Base(switchesOfGemini):
+		return settingsKind{"which servers Gemini CLI has off", (*denials).takeSwitches}
+	case clientOf(path) == byID("vscode"):
+		return settingsKind{"whether VS Code has its servers off", (*denials).takeOff}
+	case filepath.Ext(path) == ".yaml":
+		return settingsKind{"what " + keyNever + " forbids", func(d *denials, path string, doc *document) { d.takeRules(path, keyNever, doc) }}
 	}
+	return settingsKind{"what " + keyDeny + " forbids", func(d *denials, path string, doc *document) {
+		d.takeRules(path, keyDeny, doc)
+		d.takeServers(path, doc)
+	}}
+}
+
+// read adds what a file of settings forbids. If the file could not be read, err says why, and read
+// adds a warning.
+func (d *denials) read(path string, data []byte, err error) {
 	var text []byte
 	if err == nil {
 		text, err = decode(path, data)
@@ -226,29 +243,32 @@ func (d *denials) read(path string, data []byte, err error) {
 	if err == nil {
 		doc, err = readDocument(path, text)
 	}
-	switch {
-	case err != nil && switches:
-		d.warnings = append(d.warnings, fmt.Sprintf("%v; which servers Gemini CLI has off is not known", err))
-		return
-	case err != nil && ofCode:
-		d.warnings = append(d.warnings, fmt.Sprintf("%v; whether VS Code has its servers off is not known", err))
-		return
-	case err != nil:
-		d.warnings = append(d.warnings, fmt.Sprintf("%v; what %s forbids is not known", err, key))
+	kind := kindOf(path)
+	if err != nil {
+		d.warnings = append(d.warnings, fmt.Sprintf("%v; %s is not known", err, kind.unknown))
 		return
 	}
-	if off := offInCode(doc); ofCode && off != "" {
-		d.off = off + " in " + path
-	}
-	if switches {
-		for name := range doc.root {
-			if doc.at([]string{name, "enabled"}) == false {
-				d.disable(name, path)
-			}
+	kind.take(d, path, doc)
+}
+
+// takeSwitches adds the servers that Gemini CLI has off.
+func (d *denials) takeSwitches(path string, doc *document) {
+	for name := range doc.root {
+		if doc.at([]string{name, "enabled"}) == false {
+			d.disable(name, path)
 		}
-		return
 	}
-	d.readServers(path, doc)
+}
+
+// takeOff notes that VS Code has all servers off.
+func (d *denials) takeOff(path string, doc *document) {
+	if key := offInCode(doc); key != "" {
+		d.off = key + " in " + path
+	}
+}
+
+// takeRules adds the rules about tools in the list of a key.
+func (d *denials) takeRules(path, key string, doc *document) {
 	for _, rule := range doc.texts(strings.Split(key, ".")...) {
 		if pattern, before, ofTools := patternOf(path, rule); ofTools {
 			d.rules = append(d.rules, &denial{file: path, rule: rule, key: key, pattern: pattern, before: before})

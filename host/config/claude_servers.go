@@ -16,8 +16,8 @@ type serverRule struct {
 	url     string   // "*" stands for any characters
 }
 
-// readServers adds what settings of Claude Code say of whole servers.
-func (d *denials) readServers(path string, doc *document) {
+// takeServers adds what settings of Claude Code say of whole servers.
+func (d *denials) takeServers(path string, doc *document) {
 	for _, name := range doc.texts("disabledMcpjsonServers") {
 		d.disable(name, "disabledMcpjsonServers in "+path)
 	}
