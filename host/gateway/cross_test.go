@@ -66,7 +66,7 @@ func TestLegacyClientOfModernServer(t *testing.T) {
 	c.want(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`)
 	c.send(`{"jsonrpc":"2.0","id":6,"method":"resources/unsubscribe","params":{"uri":"a:b"}}`)
 	c.want(`{"jsonrpc":"2.0","id":6,"result":{}}`)
-	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$f,"reason":"context canceled: the subscription is closed: session is closed"}}`)
+	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$f,"reason":"the subscription is closed: session is closed"}}`)
 
 	c.send(`{"jsonrpc":"2.0","id":7,"method":"tasks/list"}`)
 	c.want(`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found: tasks/list is not in protocol 2026-07-28"}}`)

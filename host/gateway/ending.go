@@ -29,6 +29,9 @@ var errEndedSide = fmt.Errorf("the client has ended its side, and the request to
 
 // whyGivenUp returns why a request whose context has ended is given up.
 func whyGivenUp(ctx context.Context) error {
+	if taken, ok := context.Cause(ctx).(*rpc.TakenBack); ok {
+		return taken
+	}
 	for _, why := range []error{ErrClosed, errEndedSide} {
 		if errors.Is(context.Cause(ctx), why) {
 			return why

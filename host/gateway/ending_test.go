@@ -143,7 +143,7 @@ func TestClientEndsItsSide(t *testing.T) {
 					c.want(`{"jsonrpc":"2.0","id":"a-1","result":{"content":[]}}`)
 				} else {
 					c.want(`{"jsonrpc":"2.0","id":"a-1","error":{"code":-32603,"message":"the client has ended its side, and the request took longer than 3s after that; the server may have acted on the request"}}`)
-					srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: the client has ended its side, and the request took longer than 3s after that"}}`)
+					srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"the client has ended its side, and the request took longer than 3s after that"}}`)
 				}
 				if line, more := <-c.lines; more || time.Since(began) > 4*time.Second {
 					t.Errorf("after %v: %s", time.Since(began), line)

@@ -234,7 +234,7 @@ func TestModernOverHTTP(t *testing.T) {
 	a := s.do(ctx, "POST", request, named...)
 	a.event()
 	leave()
-	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"context canceled: the client gave up its request"}}`)
+	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$a,"reason":"the client gave up its request"}}`)
 
 	for _, method := range []string{"GET", "DELETE", "PUT"} {
 		if a := s.do(t.Context(), method, "", modernHeaders("")...); a.StatusCode != 405 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi"
@@ -177,15 +178,28 @@ func (p *Peer) abandon(c *pendingCall) {
 	if c.method == methodInitialize || p.flight.terms.Load().StreamCancel {
 		return
 	}
-	id, reason := c.id, c.err.Error()
+	id, reason := c.id, reasonOf(c.err)
 	m, err := p.notification(p.config.Cancel.Method, func(dst []byte) ([]byte, error) {
-		dst = fmt.Appendf(dst, `{%q:%d,"reason":`, p.config.Cancel.ID, id)
-		return append(strictjson.AppendString(dst, reason), '}'), nil
+		dst = fmt.Appendf(dst, `{%q:%d`, p.config.Cancel.ID, id)
+		if reason != nil {
+			dst = append(append(dst, `,"reason":`...), reason...)
+		}
+		return append(dst, '}'), nil
 	})
 	if err == nil { // else the connection is closed, and the server need not be told
 		m.urgent = !p.config.Serving
 		p.sender.post(m)
 	}
+}
+
+// reasonOf returns the reason of a cancellation as a JSON string, for a call that ended with err. A call
+// for a request that the other side of another connection cancelled has the reason that it gave, or nil.
+func reasonOf(err error) []byte {
+	var other *TakenBack
+	if errors.As(err, &other) {
+		return other.Reason
+	}
+	return strictjson.AppendString(nil, strings.TrimPrefix(err.Error(), context.Canceled.Error()+": "))
 }
 
 // contextError returns nil while ctx is not done. After that it returns Canceled or

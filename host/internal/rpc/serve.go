@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -127,7 +128,22 @@ type served struct {
 	answering bool // its reply is on the way, so its id may be used again
 }
 
-var errTakenBack = errors.New("the other side cancelled its request")
+// TakenBack is the cause with which the context of a request ends that the other side cancelled.
+type TakenBack struct {
+	Reason []byte // as the other side wrote it, a JSON string; nil if it gave none
+}
+
+func (*TakenBack) Error() string { return "the other side cancelled its request" }
+
+// isTakenBack reports whether the other side cancelled the request that ctx is of.
+func isTakenBack(ctx context.Context) bool {
+	_, yes := context.Cause(ctx).(*TakenBack)
+	return yes
+}
+
+// maxReason is the longest reason of a cancellation that is kept, in bytes as written. The context of the
+// request holds it, and so does the cancellation of each call that is made for the request.
+const maxReason = 1024
 
 // admit has a goroutine serve a request, until the handler has returned and the link has the reply.
 // After a refusal no goroutine does.
@@ -209,11 +225,11 @@ func (p *Peer) serve(one *served) {
 		return
 	}
 	ctx := one.ctx
-	if p.config.Cancel.Answered || ctx.Err() != nil && context.Cause(ctx) != errTakenBack {
+	if p.config.Cancel.Answered || ctx.Err() != nil && !isTakenBack(ctx) {
 		ctx = p.serving.ctx // the end of one.ctx must not keep the answer back
 	}
 	answered = p.transmit(ctx, m) == nil
-	if !answered && context.Cause(one.ctx) != errTakenBack {
+	if !answered && !isTakenBack(one.ctx) {
 		p.counters.failures.Add(1)
 	}
 }
@@ -273,24 +289,27 @@ func (s *serving) awaitIdle(ctx context.Context) error {
 // cancelled ends the context of the request that the params of a cancellation name. An initialize
 // cannot be cancelled.
 func (s *serving) cancelled(params []byte, how *Cancellation) {
+	var id string
+	why := &TakenBack{}
 	r := strictjson.Read(params)
 	for key := range r.Object() {
-		if string(key) != how.ID {
-			continue
-		}
-		s.mu.Lock()
-		one := s.active[string(r.Raw())]
-		if one != nil && one.in.Method == methodInitialize {
-			one = nil
-		}
-		if one != nil {
-			one.cancelled = !how.Answered
-		}
-		s.mu.Unlock()
-		if one != nil {
-			one.cancel(errTakenBack)
+		text := r.Kind() == '"'
+		switch value := r.Raw(); {
+		case string(key) == how.ID:
+			id = string(value)
+		case string(key) == "reason" && text && len(value) <= maxReason:
+			why.Reason = slices.Clone(value)
 		}
 	}
+	s.mu.Lock()
+	one := s.active[id]
+	if one == nil || one.in.Method == methodInitialize {
+		s.mu.Unlock()
+		return
+	}
+	one.cancelled = !how.Answered
+	s.mu.Unlock()
+	one.cancel(why)
 }
 
 // EndRequests ends the contexts of the requests that are being served, with why as the cause. Their answers

@@ -154,16 +154,44 @@ func TestServerTakesBack(t *testing.T) {
 			return raw(`{}`), nil
 		},
 	}
-	const taken = `{"requestId":"x","reason":"too slow"}`
+	const params = `{"requestId":"x","reason":"too slow"}`
 	play(t, Config{Handler: h},
 		serverAsks(`"x"`, "wait"), serverAsks(`"y"`, "wait"),
-		delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":`+taken+`}`, abi.VerdictNote),
+		delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":`+params+`}`, abi.VerdictNote),
 		sends(),
 		does(func(s *scene) {
-			if !errors.Is(cause, errTakenBack) || !slices.Equal(heard, []string{"notifications/cancelled" + taken}) {
+			var taken *TakenBack
+			if !errors.As(cause, &taken) || string(taken.Reason) != `"too slow"` || !slices.Equal(heard, []string{"notifications/cancelled" + params}) {
 				s.t.Errorf("%v, %q", cause, heard)
 			}
 		}))
+}
+
+// A reason that is no text, or is long, is as none. One may come before the id.
+func TestReasonsOfCancellations(t *testing.T) {
+	longest := `"` + strings.Repeat("a", maxReason-2) + `"`
+	for params, want := range map[string]string{
+		`{"reason":"e\u006eough","requestId":"x"}`:         `"e\u006eough"`,
+		`{"requestId":"x"}`:                                "",
+		`{"requestId":"x","reason":["a"]}`:                 "",
+		`{"requestId":"x","reason":` + longest + `}`:       longest,
+		`{"requestId":"x","reason":"a` + longest[1:] + `}`: "",
+	} {
+		var cause error
+		h := &script{request: func(ctx context.Context, _ *Incoming) (Appender, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return raw(`{}`), nil
+		}}
+		play(t, Config{Handler: h}, serverAsks(`"x"`, "wait"),
+			delivers(0, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":`+params+`}`, abi.VerdictNote), sends(),
+			does(func(s *scene) {
+				var taken *TakenBack
+				if !errors.As(cause, &taken) || string(taken.Reason) != want {
+					s.t.Errorf("%.60s: %v, %q", params, cause, taken.Reason)
+				}
+			}))
+	}
 }
 
 func TestServerAsksTooMuch(t *testing.T) {
