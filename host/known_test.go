@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -102,6 +103,56 @@ func TestKnownFromAnEarlierRun(t *testing.T) {
 	}
 	if k := s.Known().Tools; k.At.IsZero() || len(k.Items) != len(list) {
 		t.Errorf("of the first one again: %+v", k)
+	}
+}
+
+// All four lists of a server are known in the next run, which does not start it.
+func TestEachListIsKnown(t *testing.T) {
+	server := curious()
+	server.AddPrompt(&mcp.Prompt{Name: "greeting"}, nil)
+	server.AddResource(&mcp.Resource{URI: "note://one", Name: "one"}, nil)
+	server.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "note://{n}", Name: "any"}, nil)
+	starts := 0
+	config := host.Config{
+		CatalogueDir: filepath.Join(t.TempDir(), "catalogue"), Files: pluginFile("socket", socketFile),
+		Streams: map[string]func(context.Context) (io.ReadWriteCloser, error){"curious": func(context.Context) (io.ReadWriteCloser, error) {
+			starts++
+			near, far := net.Pipe()
+			_, err := server.Connect(t.Context(), &mcp.IOTransport{Reader: far, Writer: far}, nil)
+			return near, err
+		}},
+	}
+	entry := host.Server{Name: "curious", Transport: "socket", Address: "memory:curious", Protocol: "legacy"}
+	first := newHost(t, config)
+	s := connect(t, first, entry)
+	_, tools := s.ListTools(t.Context())
+	_, prompts := s.ListPrompts(t.Context())
+	_, resources := s.ListResources(t.Context())
+	_, templates := s.ListResourceTemplates(t.Context())
+	if err := errors.Join(tools, prompts, resources, templates); err != nil {
+		t.Fatal(err)
+	}
+	first.Close()
+
+	s = add(t, newHost(t, config), entry)
+	k := s.Known()
+	if len(k.Tools.Items) != 1 || len(k.Prompts.Items) != 1 || len(k.Resources.Items) != 1 || len(k.Templates.Items) != 1 {
+		t.Fatalf("known: %+v", k)
+	}
+	got := []string{k.Tools.Items[0].Name, k.Prompts.Items[0].Name, k.Resources.Items[0].URI, k.Templates.Items[0].URITemplate}
+	if want := []string{"ask", "greeting", "note://one", "note://{n}"}; !slices.Equal(got, want) {
+		t.Errorf("known are %q; want %q", got, want)
+	}
+	written := s.Snapshot().Lists
+	for kind, want := range map[catalogue.Kind]string{
+		catalogue.Tools: `"ask"`, catalogue.Prompts: `"greeting"`, catalogue.Resources: `"note://one"`, catalogue.Templates: `"note://{n}"`,
+	} {
+		if got := string(written[kind].Items); !strings.Contains(got, want) {
+			t.Errorf("%s as it wrote them: %s", kind, got)
+		}
+	}
+	if starts != 1 {
+		t.Errorf("it was started %d times; want once, in the first run", starts)
 	}
 }
 

@@ -25,6 +25,7 @@ type fake struct {
 	mu               sync.Mutex
 	tools, resources string // elements of its lists
 	templates        string // elements of the list of templates
+	prompts          string // elements of the list of prompts
 	starts           int
 	restless         bool              // says that its tools have changed whenever it has listed them
 	slow             time.Duration     // how long it takes to acknowledge a stream
@@ -137,11 +138,11 @@ func (f *fake) tell(method, members string) {
 func (f *fake) answer(method string, params json.RawMessage) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	const offers = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"completions":{},"logging":{}}`
+	const offers = `{"tools":{"listChanged":true},"resources":{"subscribe":true,"listChanged":true},"prompts":{"listChanged":true},"completions":{},"logging":{}}`
 	var p struct {
 		Name string `json:"name"`
 		URI  string `json:"uri"`
-		Ref  struct{ URI string }
+		Ref  struct{ URI, Name string }
 	}
 	json.Unmarshal(params, &p)
 	text := func(s string) string { return string(must(json.Marshal(s))) }
@@ -161,6 +162,10 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 		result = `"resources":[` + f.resources + `]`
 	case mcp.MethodListTemplates:
 		result = `"resourceTemplates":[` + f.templates + `]`
+	case mcp.MethodListPrompts:
+		result = `"prompts":[` + f.prompts + `]`
+	case mcp.MethodGetPrompt:
+		result = `"description":` + text(f.name+" got "+string(params)) + `,"messages":[]`
 	case mcp.MethodGetTask:
 		result = `"taskId":"t1","status":"working","createdAt":"2026-07-28T00:00:00Z","lastUpdatedAt":"2026-07-28T00:00:00Z","ttlMs":1000`
 	case mcp.MethodCallTool:
@@ -171,7 +176,7 @@ func (f *fake) answer(method string, params json.RawMessage) string {
 	case mcp.MethodReadResource:
 		result = `"contents":[{"uri":` + text(p.URI) + `,"text":` + text(f.name) + `}]`
 	case mcp.MethodComplete:
-		result = `"completion":{"values":[` + text(f.name+" "+p.Ref.URI) + `]}`
+		result = `"completion":{"values":[` + text(f.name+" "+p.Ref.URI+p.Ref.Name) + `]}`
 	case mcp.MethodSetLevel:
 		f.levels = append(f.levels, string(params))
 		return `"result":{}`

@@ -83,6 +83,25 @@ func TestAggregateKeepsTheOrder(t *testing.T) {
 	c.contains("resources/list", `{}`, `"resources":[{"uri":"b:1","name":"x"},{"uri":"a:1","name":"x"}]`)
 }
 
+// Prompts have the names of tools: both servers have the prompt ask here, and each is asked for its own.
+func TestAggregatePrompts(t *testing.T) {
+	for _, era := range []struct{ client, files, notes string }{{legacy, legacy, modern}, {modern, modern, legacy}} {
+		t.Run(era.client, func(t *testing.T) {
+			p := newPair(t, era.files, era.notes)
+			p.play(p.servers, "files", era.files, toolOne, "").prompts = `{"name":"ask","x":1.50},{"name":"odd name"}`
+			p.play(p.notes, "notes", era.notes, `{"name":"tell","inputSchema":{"type":"object"}}`, "").prompts = `{"name":"ask","arguments":[{"name":"a"}]}`
+			c := p.speaker(era.client)
+			c.contains("prompts/list", `{}`, `"prompts":[{"name":"files__ask","x":1.50`, `},{"name":"notes__ask","arguments":[{"name":"a"}]`)
+			c.contains("prompts/get", `{"name":"`+hashed(c.last, "odd_name")+`"}`, `"description":"files got `, `\"name\":\"odd name\"`)
+			for _, server := range []string{"files", "notes"} {
+				c.contains("prompts/get", `{"name":"`+server+`__ask","arguments":{"a":"b"}}`, `"description":"`+server+` got `, `\"name\":\"ask\"`, `\"a\":\"b\"`)
+				c.contains("completion/complete", `{"ref":{"type":"ref/prompt","name":"`+server+`__ask"},"argument":{"name":"a","value":"b"}}`, `"values":["`+server+` ask"]`)
+			}
+			c.contains("prompts/get", `{"name":"nobody__ask"}`, `"error":{"code":-32602,"message":"Unknown prompt: nobody__ask"}`)
+		})
+	}
+}
+
 // A page that shows a tool keeps its scheme and stays the page of that tool, also where two servers list the
 // same one. Links in results lead to the resource of the server that gave them.
 func TestAggregateKeepsPagesAndLinks(t *testing.T) {
@@ -247,9 +266,17 @@ func TestAggregateStartsWhatIsUsed(t *testing.T) {
 	const tool = `{"name":"one","inputSchema":{"type":"object"}}`
 	for _, known := range []bool{false, true} {
 		p := newPair(t, legacy, modern, func(hc *host.Config, _ *gateway.Config) { hc.CatalogueDir = dir })
-		files, notes := p.play(p.servers, "files", legacy, tool, ""), p.play(p.notes, "notes", modern, tool, "")
+		files := p.play(p.servers, "files", legacy, tool, `{"uri":"a:1","name":"x"}`)
+		notes := p.play(p.notes, "notes", modern, tool, `{"uri":"b:1","name":"x"}`)
+		for _, f := range []*fake{files, notes} {
+			f.prompts = `{"name":"ask"}`
+			f.templates = `{"uriTemplate":"` + f.name + `:{n}","name":"x"}`
+		}
 		c := p.speaker(legacy)
 		c.contains("tools/list", `{}`, `files__one`, `notes__one`)
+		c.contains("prompts/list", `{}`, `files__ask`, `notes__ask`)
+		c.contains("resources/list", `{}`, `"a:1"`, `"b:1"`)
+		c.contains("resources/templates/list", `{}`, `"files:{n}"`, `"notes:{n}"`)
 		for _, f := range []*fake{files, notes} {
 			f.mu.Lock()
 			if started := f.starts > 0; started == known {

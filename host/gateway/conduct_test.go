@@ -148,6 +148,28 @@ func TestServerDies(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}`)
 }
 
+// The stream of a modern client outlives a server that dies: what it subscribed to may have changed.
+func TestModernServerDies(t *testing.T) {
+	s := newScene(t, modern)
+	c := s.client()
+	const wanted = `{"toolsListChanged":true,"resourceSubscriptions":["a:b"]}`
+	open := func(srv *end) {
+		srv.greetModern(editor, `{"extensions":{"io.modelcontextprotocol/tasks":{}}}`)
+		srv.want(`{"jsonrpc":"2.0","id":$listen,"method":"subscriptions/listen","params":{"notifications":` + wanted + `,"_meta":{"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"io.modelcontextprotocol/clientInfo":` + editor + `,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+		srv.send(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":$listen},"notifications":` + wanted + `}}`)
+	}
+	c.send(`{"jsonrpc":"2.0","id":"li","method":"subscriptions/listen","params":{` + modernMeta(`{}`, "") + `,"notifications":` + wanted + `}}`)
+	srv := s.server()
+	open(srv)
+	c.want(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":` + wanted + `,"_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`)
+	srv.conn.Close()
+	open(s.server())
+	c.want(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b","_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`)
+	c.closeWrite()
+	c.want(`{"jsonrpc":"2.0","id":"li","result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":"li"}}}`)
+}
+
 // A server takes back its question, and the client hears of that.
 func TestServerTakesBackItsQuestion(t *testing.T) {
 	s := newScene(t, legacy)
