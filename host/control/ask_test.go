@@ -156,7 +156,8 @@ func TestQuestionsAreBounded(t *testing.T) {
 // What the host asks a person reaches the editor that asked last of those that can answer.
 func TestHostAsks(t *testing.T) {
 	s := newScene(t)
-	c := s.ready(all)
+	c, other := s.ready(all), s.ready(all)
+	c.call("status", `{}`)
 	s.ready(`{}`).call("status", `{}`)
 	ctx := t.Context()
 	h := s.config
@@ -208,6 +209,11 @@ func TestHostAsks(t *testing.T) {
 	}
 	if err := asks("prompt", `{"action":"accept","text":"c"}`, nil, input); err == nil {
 		t.Error("took an answer that was not there to choose")
+	}
+	other.call("status", `{}`) // it is the one now that asked last
+	c = other
+	if err := asks("prompt", `{"action":"accept","text":"a"}`, nil, input); err != nil || text != "a" {
+		t.Errorf("%v, %q", err, text)
 	}
 	shown, hide := context.WithCancel(ctx)
 	h.Person.ShowCode(shown, signin.Code{Server: "files", URL: "https://as.example", Code: "AB-CD"})

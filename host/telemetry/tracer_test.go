@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -155,6 +156,25 @@ func TestLostSpansAreReportedOnce(t *testing.T) {
 	}
 	if got := r.Requests()[0].URL.Path; got != "/x" {
 		t.Errorf("the path is %s", got)
+	}
+}
+
+// A receiver that takes connections and says nothing is given up after the time for it, and reported once.
+func TestSilentReceiverIsReportedOnce(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the kernel takes the connections
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var lost []string
+	e := newExporter(mustReceiver(t, environment(envTracesEndpoint, "http://"+l.Addr().String(), envTimeout, "20")), func(err error) { lost = append(lost, err.Error()) })
+	for range 3 {
+		if err := e.ExportSpans(context.Background(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(lost) != 1 || !strings.Contains(lost[0], "Client.Timeout") {
+		t.Errorf("%q", lost)
 	}
 }
 
