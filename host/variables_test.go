@@ -67,6 +67,41 @@ func TestVariablesOfAProcess(t *testing.T) {
 	}
 }
 
+// The account is asked at each start: a process that is started again gets what signs in then.
+func TestAccountAtEachStart(t *testing.T) {
+	dir := vaultDir(t)
+	v := vault.Open(vault.Config{Dir: dir})
+	store := func(secret string) {
+		if err := v.StoreSecret(t.Context(), "pass", secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := newHost(t, host.Config{
+		VaultDir: dir, Reconnect: brisk,
+		Files: map[string]config.Plugin{"sealer": {Name: "sealer", File: testenv.Plugin(t, sealerPackage)}},
+	})
+	w := watch(t, h)
+	entry := server("member")
+	entry.Auth = config.Auth{
+		Provider: "sealer", Variables: []string{"PASS"},
+		Settings: map[string]any{"env": map[string]string{"PASS": "${secret:pass}"}},
+	}
+	store(strings.TrimSpace(pass))
+	s := connect(t, h, entry)
+	until(t, w, "member", status.Connected)
+	store("not it")
+	if _, err := s.CallTool(t.Context(), "dies", nil); err == nil {
+		t.Error("the process did not die")
+	}
+	n := until(t, w, "member", status.Reconnecting)
+	for !strings.Contains(fmt.Sprint(n.Err), "PASS is not set, or wrong") {
+		n = until(t, w, "member", status.Reconnecting)
+	}
+	store(strings.TrimSpace(pass))
+	until(t, w, "member", status.Connected)
+	say(t, s)
+}
+
 // A secret of the vault reaches the process where the entry says ${secret:NAME}. It is
 // looked up each time that the process is started, and no trace and no error shows it.
 func TestSecretsOfTheVault(t *testing.T) {
