@@ -333,54 +333,6 @@ func callThroughControl(t *testing.T, conn net.Conn, n int) {
 	}
 }
 
-// A folder of sockets that others could reach is refused, and a command and a bridge do without the daemon.
-func TestDaemonInAnOpenFolder(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	socket := strings.TrimSpace(u.must("control", "--socket"))
-	if err := os.Chmod(filepath.Dir(socket), 0o770); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := u.run("control", "--socket"); err == nil || !strings.Contains(err.Error(), "run chmod 700") {
-		t.Error(out, err)
-	}
-	u.must("call", "ledger", "note", "text=x")
-	b := u.bridge("note", "bridge", "--shared", "ledger")
-	b.call("of its own", false)
-	if line := b.answer(); !strings.Contains(line, `"text":"of its own"`) {
-		t.Error(line)
-	}
-	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	u.must("call", "ledger", "note", "text=x")
-	if n := u.starts(); n != 3 {
-		t.Errorf("%d starts", n)
-	}
-}
-
-// A daemon that hangs costs a command and a bridge a wait and a warning: each starts the server itself.
-func TestDaemonThatHangs(t *testing.T) {
-	t.Parallel()
-	u := newUser(t)
-	u.must("control", "--socket")
-	u.stopped(func() {
-		for want, args := range map[string][]string{
-			"warning: the daemon does not answer, so this command starts the server itself\n": {"call", "ledger", "note", "text=x"},
-			"warning: the servers of the daemon are not used: the daemon at ":                 {"bridge", "--shared", "ledger"},
-		} {
-			cmd := u.command(args...)
-			cmd.Stdin = strings.NewReader(greeting("note"))
-			if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(want)) || !bytes.Contains(out, []byte(`"content":[`)) {
-				t.Errorf("%s: %s, %v; want %s", args[0], out, err, want)
-			}
-		}
-	})
-	if n := u.starts(); n != 2 {
-		t.Errorf("%d starts", n)
-	}
-}
-
 // A daemon that was run by hand logs to its own stderr, and says of no file that it is its log.
 func TestDaemonByHandNamesNoLog(t *testing.T) {
 	t.Parallel()
