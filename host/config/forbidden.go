@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +43,7 @@ type toolRule struct {
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
 	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
+	others  bool    // it forbids what key does not name, and stands in no file
 	denial  *denial // the rule, if it is in a file of its own
 }
 
@@ -167,15 +169,12 @@ func (f *forbidden) agent(doc *document) {
 	if !listed || c == nil || c.id != "amazonq" && c.id != "kiro" || slices.Contains(list, any("*")) {
 		return
 	}
-	add := func(pattern string, permits bool) {
-		f.rules = append(f.rules, toolRule{key: "tools", pattern: pattern, before: agentTool, permits: permits})
-	}
-	add("@*", false)
+	f.rules = append(f.rules, toolRule{key: "tools", pattern: "@*", before: agentTool, others: true})
 	for _, name := range doc.texts("tools") {
 		if strings.HasPrefix(name, "@") && !strings.Contains(name, "/") {
 			name += "/*"
 		}
-		add(name, true)
+		f.rules = append(f.rules, toolRule{key: "tools", pattern: name, before: agentTool, permits: true})
 	}
 }
 
@@ -228,33 +227,41 @@ func (f *forbidden) amp(doc *document) {
 	}
 }
 
-// zed reads the tools that are off in Zed's default profile, and its permissions of tools, except those that depend on
-// arguments.
+// zed reads Zed's permissions of tools, except those that depend on arguments, and what its default profile has off.
 func (f *forbidden) zed(doc *document) {
 	permissions := []string{"agent", "tool_permissions"}
-	add := func(pattern string, table []string) {
-		if what, ok := doc.at(append(table, "default")).(string); ok {
-			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: pattern, before: zedTool, permits: what != "deny"})
+	all := doc.at(append(permissions, "default"))
+	if what, ok := all.(string); ok {
+		f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: "mcp:*", before: zedTool, permits: what != "deny"})
+	}
+	one := func(name string) any { return doc.at(append(slices.Clone(permissions), "tools", name, "default")) }
+	for _, name := range doc.under(append(permissions, "tools")...) {
+		if what, ok := one(name).(string); ok {
+			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: name, before: zedTool, permits: what != "deny"})
 		}
 	}
 	profile, named := doc.at([]string{"agent", "default_profile"}).(string)
 	if !named {
 		profile = "write" // Zed's own
 	}
-	servers, _ := doc.at([]string{"agent", "profiles", profile, "context_servers"}).(map[string]any)
+	path := []string{"agent", "profiles", profile}
+	key := strings.Join(path, ".")
+	some := doc.at(append(path, "enable_all_context_servers")) == false
+	if some {
+		f.rules = append(f.rules, toolRule{key: key, pattern: "mcp:*", before: zedTool, others: true})
+	}
+	servers, _ := doc.at(append(path, "context_servers")).(map[string]any)
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		settings, _ := servers[server].(map[string]any)
 		tools, _ := settings["tools"].(map[string]any)
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
-			if tools[tool] == false {
-				f.rules = append(f.rules, toolRule{key: "agent.profiles." + profile, pattern: "mcp:" + server + ":" + tool, before: zedTool})
+			name := "mcp:" + server + ":" + tool
+			// A profile permits nothing that the permissions deny.
+			switch what := cmp.Or(one(name), all); {
+			case tools[tool] == false, some && tools[tool] == true && what != "deny":
+				f.rules = append(f.rules, toolRule{key: key, pattern: name, before: zedTool, permits: tools[tool] == true})
 			}
 		}
-	}
-	add("mcp:*", slices.Clone(permissions))
-	tools := append(slices.Clone(permissions), "tools")
-	for _, name := range doc.under(tools...) {
-		add(name, append(slices.Clone(tools), name))
 	}
 }
 
@@ -291,7 +298,9 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
-				s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, r.key)
+				if s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, r.key); r.others {
+					s.remedies[rest] = "name it in " + r.key
+				}
 				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
 				}

@@ -86,6 +86,12 @@ func TestForbidden(t *testing.T) {
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"profiles": {"write": {"context_servers": {"x": {"tools": {"die": false, "get": true}}, "y": {"tools": {"get": false}}}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"default_profile": "mine", "profiles": {"write": {"context_servers": {"x": {"tools": {"die": false}}}}, "mine": {"context_servers": {"x": {"tools": {"get": false}}}}}}}`, "die get_all del_one del_two"},
+		{"zed/settings.json", zedMine(x, `"enable_all_context_servers": false, "context_servers": {"x": {"tools": {"get": true, "die": false}}}`, ``), "get"},
+		{"zed/settings.json", zedMine(x, `"enable_all_context_servers": false, "context_servers": {"y": {"tools": {"get": true}}}`, ``), ""},
+		{"zed/settings.json", zedMine(x, `"enable_all_context_servers": true, "context_servers": {"x": {"tools": {"get": true}}}`, ``), "get die get_all del_one del_two"},
+		{"zed/settings.json", zedMine(x, `"enable_all_context_servers": false, "context_servers": {"x": {"tools": {"get": true, "die": true}}}`, `"default": "allow", "tools": {"mcp:x:get": {"default": "deny"}, "mcp:x:del_one": {"default": "allow"}}`), "die"},
+		{"zed/settings.json", zedMine(x, `"enable_all_context_servers": false, "context_servers": {"x": {"tools": {"get": true, "die": true}}}`, `"default": "deny", "tools": {"mcp:x:get": {"default": "confirm"}}`), "get"},
+		{"zed/settings.json", zedMine(x, `"context_servers": {"x": {"tools": {"get": false}}}`, `"default": "deny", "tools": {"mcp:x:get": {"default": "allow"}, "mcp:x:die": {"default": "allow"}}`), "die"},
 		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.access": "none"}`, "disabled"},
 		{"User/settings.json", `{"mcp": {"servers": {` + x + `}}, "chat.mcp.enabled": false}`, "disabled"},
 		{".claude.json", `{"mcpServers": {` + x + `}, "projects": {"/p": {"disabledMcpServers": ["x"]}}}`, "disabled"},
@@ -112,6 +118,11 @@ func TestForbidden(t *testing.T) {
 			t.Errorf("%s: %s %s\nhas %v %q, want %s", c.file, c.text, f.Servers[0].DisabledTools, got, f.Notes, c.want)
 		}
 	}
+}
+
+// zedMine returns settings of Zed whose default profile has these members.
+func zedMine(servers, profile, permissions string) string {
+	return `{"context_servers": {` + servers + `}, "agent": {"default_profile": "mine", "profiles": {"mine": {` + profile + `}}, "tool_permissions": {` + permissions + `}}}`
 }
 
 // TestGeminiSwitches reads which servers a person has turned off in Gemini CLI, in projects too.
