@@ -97,7 +97,7 @@ func noteAsked(p *signin.Person, asked *atomic.Bool) {
 		asked.Store(true)
 		return all.Ask(ctx, q)
 	}
-	p.ShowCode = func(ctx context.Context, c signin.Code) { asked.Store(true); all.ShowCode(ctx, c) }
+	p.ShowCode = func(ctx context.Context, c signin.Code) error { asked.Store(true); return all.ShowCode(ctx, c) }
 }
 
 // answersAnyone reports whether a server whose entry does not mention a sign-in can be connected

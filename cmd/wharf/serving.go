@@ -110,7 +110,7 @@ func (a *app) openControl(ctx context.Context, shared bool, gateways *control.Ga
 	config.Source, _ = from.source()
 	c := control.New(config)
 	h, err := a.servingHost(ctx, func(hc *host.Config) {
-		hc.Person = &signin.Person{OpenURL: a.openUnasked}
+		hc.Person = &signin.Person{OpenURL: a.openUnasked, ShowCode: a.showUnasked}
 		from.rules.decide(hc)
 		c.Install(hc)
 	})
@@ -128,7 +128,7 @@ func (a *app) openControl(ctx context.Context, shared bool, gateways *control.Ga
 // must be approved.
 func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway.Config, serve func(*gateway.Gateway, []host.Server) error, options ...func(*host.Config)) error {
 	h, err := a.servingHost(ctx, append(options, func(hc *host.Config) {
-		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked})
+		hc.Person = gateway.Person(&signin.Person{OpenURL: a.openUnasked, ShowCode: a.showUnasked})
 		hc.Confirm = gateway.Confirm
 	})...)
 	if err != nil {
@@ -201,4 +201,23 @@ func (a *app) openUnasked(ctx context.Context, p signin.Page) error {
 	}
 	fmt.Fprintf(a.Err, "%s  %s\n", a.Own("To sign in to %s, visit", plain.Name(p.Server, plain.NameColumns)), cleantext.Text(p.URL))
 	return nil
+}
+
+// showUnasked shows a code to a person who reads stderr at a terminal, or else opens the page that has the code
+// in it, as openUnasked does.
+func (a *app) showUnasked(ctx context.Context, c signin.Code) error {
+	var err error
+	switch {
+	case a.ErrTTY:
+	case c.Complete == "":
+		err = errors.New("there is no terminal")
+	case !a.flags.opensBrowser(true):
+		err = errors.New("no browser is to be opened")
+	default:
+		err = host.OpenBrowser(ctx, c.Complete)
+	}
+	if err != nil {
+		return fmt.Errorf("%s wants a sign-in, and its code cannot be shown (%w)", plain.Line(c.Server), err)
+	}
+	return a.showCode(ctx, c)
 }

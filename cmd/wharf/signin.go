@@ -215,7 +215,7 @@ func (a *app) questionFor(q signin.Question) term.Question {
 }
 
 // showCode shows the person a code, and where to type it.
-func (a *app) showCode(_ context.Context, c signin.Code) {
+func (a *app) showCode(_ context.Context, c signin.Code) error {
 	defer a.Still()()
 	fmt.Fprintf(a.Err, "%s  %s\nand type the code\n  %s\n", a.Own("To sign in to %s, visit", plain.Name(c.Server, plain.NameColumns)),
 		cleantext.Text(c.URL), a.StyleErr(term.Bold, plain.Name(c.Code, plain.NameColumns)))
@@ -223,4 +223,5 @@ func (a *app) showCode(_ context.Context, c signin.Code) {
 		fmt.Fprintf(a.Err, "or visit\n  %s\n", cleantext.Text(c.Complete))
 	}
 	fmt.Fprint(a.Err, a.Own("The auth provider %s asks for it.", plain.Name(c.Provider, plain.NameColumns)))
+	return nil
 }

@@ -186,3 +186,19 @@ func TestServerWithoutTLS(t *testing.T) {
 		}
 	}
 }
+
+// A code is shown to a person at a terminal; without one it needs a page that has it, and a browser.
+func TestCodesUnasked(t *testing.T) {
+	t.Setenv("NO_BROWSER", "1")
+	for _, tty := range []bool{true, false} {
+		var said strings.Builder
+		a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: &said, ErrTTY: tty}}
+		for complete, why := range map[string]string{"": "there is no terminal", "https://as.example/d?c=AB-CD": "no browser is to be opened"} {
+			said.Reset()
+			err := a.showUnasked(t.Context(), signin.Code{Server: "crm", Provider: "oauth", URL: "https://as.example/d", Code: "AB-CD", Complete: complete})
+			if tty && (err != nil || !strings.Contains(said.String(), "AB-CD")) || !tty && (err == nil || !strings.Contains(err.Error(), why)) {
+				t.Errorf("at a terminal %v: %v, said %s", tty, err, said.String())
+			}
+		}
+	}
+}

@@ -255,7 +255,7 @@ func (c *Control) person(before signin.Person) *signin.Person {
 			}
 			return text, err
 		},
-		ShowCode: func(ctx context.Context, code signin.Code) { c.showCode(ctx, code, before.ShowCode) },
+		ShowCode: func(ctx context.Context, code signin.Code) error { return c.showCode(ctx, code, before.ShowCode) },
 	}
 }
 
@@ -289,7 +289,7 @@ func (c *Control) prompt(ctx context.Context, p PromptParams) (string, error) {
 
 // showCode has an editor show a code until ctx ends, and does not wait. Where none can, a warning that
 // all editors may hear has the code.
-func (c *Control) showCode(ctx context.Context, code signin.Code, before func(context.Context, signin.Code)) {
+func (c *Control) showCode(ctx context.Context, code signin.Code, before func(context.Context, signin.Code) error) error {
 	can := func(can *Capabilities) bool { return can.ShowCode }
 	switch {
 	case c.editorFor(ctx, can) != nil:
@@ -297,10 +297,11 @@ func (c *Control) showCode(ctx context.Context, code signin.Code, before func(co
 			c.ask(ctx, code.Server, can, methodShowCode, ShowCodeParams{code.Server, code.URL, code.Code, code.Complete}, &Empty{})
 		})
 	case before != nil:
-		before(ctx, code)
+		return before(ctx, code)
 	default:
 		c.events.add(Event{Kind: Warning, Server: code.Server, Text: fmt.Sprintf("to sign in to %s, type the code %s at %s", code.Server, code.Code, code.URL)})
 	}
+	return nil
 }
 
 // input asks the person a question of the file of an entry.

@@ -9,17 +9,18 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 	"github.com/wharf-mcp/wharf/host/gateway"
 	"github.com/wharf-mcp/wharf/host/signin"
 	"github.com/wharf-mcp/wharf/internal/oauthtest"
 )
 
-// newProtected starts a server over HTTP that wants a sign-in, for all or only for calls.
-func newProtected(t *testing.T, onlyCalls bool) *oauthtest.Resource {
-	o := oauthtest.New(t.Cleanup)
+// newProtected starts a server over HTTP that wants a sign-in at o, for all or only for calls.
+func newProtected(t *testing.T, o *oauthtest.Server, onlyCalls bool, admits func(token string) bool) *oauthtest.Resource {
 	type message struct {
 		ID     json.RawMessage
 		Method string
@@ -47,7 +48,7 @@ func newProtected(t *testing.T, onlyCalls bool) *oauthtest.Resource {
 		if r.Method != "POST" {
 			return http.StatusMethodNotAllowed, ""
 		}
-		if (!onlyCalls || read(r).Method == "tools/call") && !o.Admits(token) {
+		if (!onlyCalls || read(r).Method == "tools/call") && !admits(token) {
 			return http.StatusUnauthorized, p.Challenge("")
 		}
 		return 0, ""
@@ -66,7 +67,8 @@ func TestSignInAtTheClient(t *testing.T) {
 		for _, client := range []string{legacy, modern} {
 			t.Run(fmt.Sprintf("%s to %s of %s", client, to.tool, to.server), func(t *testing.T) {
 				server, tool := to.server, to.tool
-				p := newProtected(t, to.bare)
+				o := oauthtest.New(t.Cleanup)
+				p := newProtected(t, o, to.bare, o.Admits)
 				s := newScene(t, server, func(h *host.Config, g *gateway.Config) {
 					h.VaultDir = filepath.Join(t.TempDir(), "vault")
 					h.Person = gateway.Person(&signin.Person{OpenURL: func(context.Context, signin.Page) error {
@@ -120,4 +122,41 @@ func TestSignInAtTheClient(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A sign-in by a code has the client of the call show the page at which it is typed, and goes on when the person
+// has typed it.
+func TestCodeAtTheClient(t *testing.T) {
+	var typed atomic.Bool
+	o := oauthtest.New(t.Cleanup)
+	o.Metadata = func(m map[string]any) { m["device_authorization_endpoint"] = o.URL + "/code" }
+	o.Answer("/code", func(w http.ResponseWriter, _ *http.Request) {
+		oauthtest.Reply(w, 200, map[string]any{"device_code": "d", "user_code": "AB-CD", "verification_uri": o.URL + "/device", "interval": 1})
+	})
+	o.Answer("/device", func(http.ResponseWriter, *http.Request) { typed.Store(true) })
+	o.Answer("/token", func(w http.ResponseWriter, _ *http.Request) {
+		if !typed.Load() {
+			oauthtest.Reply(w, 400, map[string]any{"error": "authorization_pending"})
+			return
+		}
+		oauthtest.Reply(w, 200, map[string]any{"access_token": "good", "token_type": "Bearer"})
+	})
+	p := newProtected(t, o, true, func(token string) bool { return token == "good" })
+	s := newScene(t, legacy, func(h *host.Config, g *gateway.Config) {
+		h.VaultDir = filepath.Join(t.TempDir(), "vault")
+		h.Person = gateway.Person(nil)
+		g.Servers = []host.Server{{Name: "crm", URL: p.URL, Protocol: legacy, Auth: config.Auth{Settings: map[string]any{"grant": "device_code"}}}}
+	})
+	c := s.client()
+	c.send(initialize("0", legacy, `{"elicitation":{"url":{}}}`))
+	c.read()
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
+	c.want(`{"jsonrpc":"2.0","id":$ask,"method":"elicitation/create","params":{"mode":"url","message":"crm wants you to sign in. Type the code AB-CD at ` + o.URL + `/device","url":"` + o.URL + `/device","elicitationId":"$page"}}`)
+	resp, err := http.Get(o.URL + "/device")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	c.send(`{"jsonrpc":"2.0","id":$ask,"result":{"action":"accept"}}`)
+	c.want(`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`)
 }

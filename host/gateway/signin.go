@@ -60,24 +60,36 @@ func showsPages(ctx context.Context) bool {
 const memberElicitation = "elicitationId"
 
 // Person returns a [host.Config].Person that shows a sign-in page at the client whose call needs it,
-// if the client can show pages (URL mode of elicitation). Otherwise p shows the page, unless the client is
-// served [WithoutBrowser], and p asks all other questions. p may be nil.
+// if the client can show pages (URL mode of elicitation), and in the same way the page at which a code is
+// typed. Otherwise p shows them, unless the client is served [WithoutBrowser], and p asks all other questions.
+// p may be nil.
 func Person(p *signin.Person) *signin.Person {
 	var all signin.Person
 	if p != nil {
 		all = *p
 	}
-	elsewhere := all.OpenURL
+	openElsewhere, showElsewhere := all.OpenURL, all.ShowCode
 	all.Present = func(ctx context.Context) bool { return !isWithoutBrowser(ctx) || showsPages(ctx) }
 	all.OpenURL = func(ctx context.Context, page signin.Page) error {
-		shown, err := showPage(ctx, page)
+		shown, err := showPage(ctx, page.URL, cmp.Or(page.Server, page.Provider)+" wants you to sign in.")
 		switch {
 		case shown || err != nil:
 			return err
-		case elsewhere != nil && !isWithoutBrowser(ctx):
-			return elsewhere(ctx, page)
+		case openElsewhere != nil && !isWithoutBrowser(ctx):
+			return openElsewhere(ctx, page)
 		}
 		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown", page.Server)
+	}
+	all.ShowCode = func(ctx context.Context, code signin.Code) error {
+		message := fmt.Sprintf("%s wants you to sign in. Type the code %s at %s", cmp.Or(code.Server, code.Provider), code.Code, code.URL)
+		shown, err := showPage(ctx, cmp.Or(code.Complete, code.URL), message)
+		switch {
+		case shown || err != nil:
+			return err
+		case showElsewhere != nil && !isWithoutBrowser(ctx):
+			return showElsewhere(ctx, code)
+		}
+		return fmt.Errorf("%s wants a sign-in, and its code cannot be shown", code.Server)
 	}
 	return &all
 }
@@ -100,14 +112,13 @@ func Confirm(ctx context.Context, q policy.Question) (bool, error) {
 // showPage asks the client of a call to show a page. It returns false and no error if there is no
 // client, or if the client cannot show pages. If the client leaves before it answers, showPage
 // returns an error, so that the person is not asked in another place.
-func showPage(ctx context.Context, page signin.Page) (shown bool, err error) {
+func showPage(ctx context.Context, url, message string) (shown bool, err error) {
 	ask := askerOf(ctx)
 	if ask == nil {
 		return false, nil
 	}
-	message := fmt.Sprintf("%s wants you to sign in.", cmp.Or(page.Server, page.Provider))
 	answer, err := ask(ctx, mcp.MethodElicit, edit(nil,
-		change{"mode", quote(mcp.ElicitURL)}, change{"message", quote(message)}, change{"url", quote(page.URL)}))
+		change{"mode", quote(mcp.ElicitURL)}, change{"message", quote(message)}, change{"url", quote(url)}))
 	var no *rpc.Error
 	switch {
 	case errors.As(err, &no) && (no.Code == mcp.CodeMethodNotFound || no.Code == mcp.CodeInvalidParams):

@@ -11,6 +11,34 @@ import (
 	"github.com/wharf-mcp/wharf/host/signin"
 )
 
+// A code is shown at the client of the call, at the page that has it if there is one, or else by the program.
+func TestPersonShowsCodes(t *testing.T) {
+	code := signin.Code{Provider: "oauth", Server: "crm", URL: "https://as/device", Code: "AB-CD"}
+	var params json.RawMessage
+	action, shown := `{"action":"accept"}`, 0
+	client := withAsker(t.Context(), json.RawMessage(`{"elicitation":{"url":{}}}`), func(_ context.Context, _ string, p json.RawMessage) (json.RawMessage, error) {
+		params = p
+		return json.RawMessage(action), nil
+	})
+	p := Person(&signin.Person{ShowCode: func(context.Context, signin.Code) error { shown++; return nil }})
+	if err := p.ShowCode(client, code); err != nil || string(params) != `{"mode":"url","message":"crm wants you to sign in. Type the code AB-CD at https://as/device","url":"https://as/device"}` {
+		t.Errorf("%v, asked %s", err, params)
+	}
+	code.Complete = "https://as/device?code=AB-CD"
+	action = `{"action":"decline"}`
+	if err := p.ShowCode(client, code); err != signin.ErrDeclined || !strings.Contains(string(params), `"url":"https://as/device?code=AB-CD"`) || shown > 0 {
+		t.Errorf("%v, asked %s, and shown %d times", err, params, shown)
+	}
+	if err := p.ShowCode(t.Context(), code); err != nil || shown != 1 {
+		t.Errorf("%v, shown %d times", err, shown)
+	}
+	for _, p := range []*signin.Person{p, Person(nil)} {
+		if err := p.ShowCode(WithoutBrowser(t.Context()), code); err == nil || !strings.Contains(err.Error(), "its code cannot be shown") || shown != 1 {
+			t.Errorf("without a browser: %v, shown %d times", err, shown)
+		}
+	}
+}
+
 // A page is shown by the client of the call if it can, else by the program, and else the error says
 // that.
 func TestPerson(t *testing.T) {

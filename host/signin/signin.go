@@ -27,8 +27,10 @@ type Person struct {
 	// Ask asks for a text, often a secret one. [ErrDeclined] says that the person gives none.
 	Ask func(ctx context.Context, q Question) (string, error)
 
-	// ShowCode shows a code and where to type it, until ctx ends. It returns at once.
-	ShowCode func(ctx context.Context, c Code)
+	// ShowCode shows a code and where to type it. It may return at once, or show them until ctx ends.
+	// [ErrDeclined] says that the person does not want to sign in; any other error says that the code was
+	// not shown.
+	ShowCode func(ctx context.Context, c Code) error
 }
 
 // Page is a page at which a person signs in.

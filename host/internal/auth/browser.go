@@ -99,7 +99,8 @@ func (f *flow) meet(v *visit) error {
 	}
 }
 
-// show tells the person where to type a code.
+// show tells the person where to type a code. If that fails, or the person declines, the flow goes on without
+// the person: the next action that waits for the person gets the problem.
 func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 	c := signin.Code{Provider: f.config.Name, Server: f.config.Server.Name, Code: cleantext.Line(a.Show.Code, 64)}
 	var err error
@@ -112,8 +113,19 @@ func (f *flow) show(_ context.Context, a *step.Action) (*step.Event, error) {
 		}
 	}
 	f.page = c.URL
-	if f.needsPerson() == nil && f.config.Person.ShowCode != nil {
-		f.config.Person.ShowCode(f.person, c)
+	ctx, leave := context.WithCancelCause(f.person)
+	f.person = ctx
+	switch err := f.needsPerson(); {
+	case err != nil:
+		leave(err)
+	case f.config.Person.ShowCode == nil:
+		leave(errNoCallback)
+	default:
+		f.showing.Go(func() {
+			if err := f.config.Person.ShowCode(ctx, c); err != nil {
+				leave(err)
+			}
+		})
 	}
 	return nil, nil
 }

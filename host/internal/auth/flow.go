@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/wharf-mcp/wharf/abi/step"
@@ -33,7 +34,8 @@ type flow struct {
 
 	// person ends when no login waits for the flow any more, or when the person has not answered in
 	// time. The flow then goes on without the person. It is nil if the flow may not ask a person.
-	person context.Context
+	person  context.Context
+	showing sync.WaitGroup // of codes, see show
 
 	time     context.Context // nothing new begins after its end
 	locks    map[vault.Key]func()

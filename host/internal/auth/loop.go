@@ -31,6 +31,10 @@ func (f *flow) run(ctx context.Context) (*result, error) {
 	if f.person == nil {
 		f.person = f.time
 	}
+	person, leave := context.WithCancel(f.person)
+	f.person = person
+	defer f.showing.Wait()
+	defer leave()
 	f.locks, f.seen, f.keys = map[vault.Key]func(){}, map[vault.Key]uint64{}, map[string]*key{}
 	f.wants = f.provider.Manifest().Wants
 	defer func() {

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -56,18 +57,19 @@ func (f *flow) needsPerson() error {
 // goes on without the person. If the flow itself has ended, personProblem returns the error of that
 // end instead.
 func (f *flow) personProblem(ctx context.Context, err error) error {
+	why := context.Cause(f.person)
 	var problem *step.Problem
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(context.Cause(f.person), context.DeadlineExceeded):
+	case errors.Is(why, context.DeadlineExceeded):
 		return &step.Problem{Code: step.ProblemTimeout, Text: "the person did not answer in time"}
-	case f.person.Err() != nil:
+	case why == context.Canceled:
 		return &step.Problem{Code: step.ProblemCancelled, Text: "the sign-in was cancelled"}
-	case errors.As(err, &problem):
+	case errors.As(cmp.Or(why, err), &problem): // why is the error of a code that was to be shown
 		return problem
 	}
-	return unavailable(err.Error())
+	return unavailable(cmp.Or(why, err).Error())
 }
 
 // wait sleeps. It ends early when the flow stops waiting for the person.

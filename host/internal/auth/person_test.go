@@ -58,7 +58,7 @@ func TestShow(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var shown []signin.Code
 			c := setup(signIn(device))
-			c.Person = &signin.Person{ShowCode: func(_ context.Context, c signin.Code) { shown = append(shown, c) }}
+			c.Person = &signin.Person{ShowCode: func(_ context.Context, c signin.Code) error { shown = append(shown, c); return nil }}
 			a := account(t, c)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -81,6 +81,32 @@ func TestShow(t *testing.T) {
 				wantText(t, known.URL, "https://sso.example/device")
 			}
 			wantText(t, fmt.Sprint(shown), "[{corp tracker https://sso.example/device AB-CD https://sso.example/device?code=AB-CD}]")
+		})
+	}
+}
+
+// A code that cannot be shown, or that the person declines, is waited for no longer.
+func TestCodeThatIsNotShown(t *testing.T) {
+	says := func(err error) *signin.Person {
+		return &signin.Person{ShowCode: func(context.Context, signin.Code) error { return err }}
+	}
+	for want, person := range map[string]*signin.Person{"cannot do that": {}, "declined": says(signin.ErrDeclined), "no browser": says(errors.New("no browser"))} {
+		synctest.Test(t, func(t *testing.T) {
+			c := setup(signIn(func(f *auth.Flow) error {
+				err := device(f)
+				if err != nil {
+					return auth.NeedsLogin(err.Error(), "")
+				}
+				return nil
+			}))
+			c.Person = person
+			a := account(t, c)
+			begun := time.Now()
+			known := wantError(t, a.Login(t.Context()), step.FailLogin, want)
+			wantText(t, known.URL, "https://sso.example/device")
+			if took := time.Since(begun); took != 0 {
+				t.Errorf("%s: it took %v", want, took)
+			}
 		})
 	}
 }
