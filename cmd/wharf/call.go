@@ -107,7 +107,7 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 		return err
 	}
 	defer c.close()
-	return c.run(ctx, call.Tool, typed)
+	return c.run(ctx, call.Tool, words[0], typed)
 }
 
 // noTool returns the error of a call that names a server but no tool. Other programs write the
@@ -138,8 +138,8 @@ func cutLast(text string, at byte) (before, after string, found bool) {
 
 // run makes one call and prints its result, even if the result does not match the tool's output
 // schema. It lists the tools first: the list tells the types of the arguments, and lets the
-// session check them.
-func (c *client) run(ctx context.Context, tool string, typed args.Arguments) error {
+// session check them. word is what named the tool: a tool whose name ends in parentheses is meant by it as it stands.
+func (c *client) run(ctx context.Context, tool, word string, typed args.Arguments) error {
 	var known []mcp.Tool
 	if typed.NeedSchema() || !c.app.flags.noValidate {
 		tools, err := c.tools(ctx)
@@ -147,6 +147,9 @@ func (c *client) run(ctx context.Context, tool string, typed args.Arguments) err
 			return err // a server that refuses the list may still have tools
 		}
 		known = tools
+	}
+	if names := namesOfTools(known); slices.Contains(names, word) && !slices.Contains(names, tool) {
+		tool = word
 	}
 	var schema json.RawMessage
 	if at := slices.IndexFunc(known, func(t mcp.Tool) bool { return t.Name == tool }); at >= 0 {

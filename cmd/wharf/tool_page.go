@@ -38,14 +38,20 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	if claims := claims(tool); len(claims) > 0 {
 		out.WriteString("\n" + a.heading(3, "THE SERVER SAYS", "") + a.paragraph(strings.Join(claims, "; "), 2))
 	}
+	if call, err := args.ReadCall(tool.Name); err != nil || call.Tool != tool.Name || strings.Contains(tool.Name, "=") {
+		return out.String() // no line calls a tool whose name has characters that no name may have
+	}
 	words := []string{"wharf" + a.configFlag() + " call"}
 	switch {
 	case a.shell != nil:
-		words = nil
+		words = []string{plain.ShellWord(tool.Name)}
+	case a.known() && strings.HasPrefix(tool.Name, "-"): // alone it would be a flag
+		words = append(words, plain.ShellWord(a.serverWord()+"."+tool.Name))
 	case a.known():
-		words = append(words, plain.ShellWord(a.serverWord()))
+		words = append(words, plain.ShellWord(a.serverWord()), plain.ShellWord(tool.Name))
+	default:
+		words = append(words, plain.ShellWord(tool.Name))
 	}
-	words = append(words, plain.ShellWord(tool.Name))
 	for _, p := range arguments {
 		if p.Required {
 			words = append(words, schema.Example(p))

@@ -30,10 +30,15 @@ func serverBreaks() {
 				`{"name":"odd","inputSchema":{"$ref":"https://example.com/schema.json"}},`+
 				`{"name":"wrong","inputSchema":{"type":"object","properties":{"n":{"type":"wat"}}}},`+
 				`{"name":"dashed","inputSchema":{"type":"object","required":["--n"],"properties":{"-dash":{"type":"string"},"--n":{"type":"integer"},"":{}}}},`+
+				`{"name":"f()","inputSchema":{"type":"object"}},{"name":"-dash","inputSchema":{"type":"object"}},`+
 				`{"name":"null","inputSchema":{"type":"object"}}]}}`+"\n", m.ID)
 		case "tools/call":
 			fmt.Fprintln(os.Stderr, "called with", string(m.Params.Arguments))
-			if m.Params.Name == "null" {
+			switch m.Params.Name {
+			case "f()", "-dash":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`+"\n", m.ID, m.Params.Name)
+				continue
+			case "null":
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":null}`+"\n", m.ID)
 				continue
 			}

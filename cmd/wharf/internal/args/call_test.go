@@ -175,7 +175,7 @@ func TestProperties(t *testing.T) {
 	want := map[string]struct{ kind, limits, enum, example string }{
 		"who":  {"string", "at least 2 letters", "", "who=…"},
 		"size": {"string", "", `"S" "M L"`, "size=S"},
-		"tags": {"array of string", "at most 3 items", `"a" "b"`, `'tags=["…"]'`},
+		"tags": {"array of string", "at most 3 items", `"a" "b"`, `'tags=["a"]'`},
 		"when": {"null|string", "", "", "when:=null"},
 		"own":  {"string", "", "", `'own=it'\''s; rm'`},
 		"at":   {"string", "", "", `'at:="@x"'`},
@@ -184,9 +184,9 @@ func TestProperties(t *testing.T) {
 		"any":  {"any value", "", "", "any=…"},
 		"n":    {"integer", "at least 3", "", "n=3"},
 
-		"grid":   {"array of array of string", "", `"S" "M L"`, "'grid=[]'"},
+		"grid":   {"array of array of string", "", `"S" "M L"`, `'grid=[["S"]]'`},
 		"labels": {"object of integer", "", "", "'labels={}'"},
-		"loops":  {"array of array of array of array of array", "", "", "'loops=[]'"},
+		"loops":  {"array of array of array of array of array", "", "", "'loops=[[[[[]]]]]'"},
 		"fixed":  {"string", "", `"circle"`, "fixed=circle"},
 	}
 	for i, p := range schema.Properties() {

@@ -37,9 +37,15 @@ func (s *Schema) Properties() (all []Property) {
 }
 
 func (s *Schema) about(name string) Property {
-	p := s.property(s.properties[name], kindDepth)
-	p.Name, p.Required, p.Types = name, s.requires[name], s.Types(name)
-	p.schema = s.properties[name]
+	p := s.of(s.properties[name])
+	p.Name, p.Required = name, s.requires[name]
+	return p
+}
+
+// of returns what a schema says, as that of a property without a name.
+func (s *Schema) of(schema json.RawMessage) Property {
+	p := s.property(schema, kindDepth)
+	p.Types, p.schema = s.typesIn(schema), schema
 	return p
 }
 
@@ -75,6 +81,7 @@ func (s *Schema) formsOf(schema json.RawMessage, depth int) (forms [][]Property)
 		Properties json.RawMessage   `json:"properties"`
 		Items      json.RawMessage   `json:"items"`
 		Ref        string            `json:"$ref"`
+		AllOf      []json.RawMessage `json:"allOf"`
 		AnyOf      []json.RawMessage `json:"anyOf"`
 		OneOf      []json.RawMessage `json:"oneOf"`
 	}
@@ -82,12 +89,19 @@ func (s *Schema) formsOf(schema json.RawMessage, depth int) (forms [][]Property)
 	if node.Ref != "" {
 		return s.formsOf(s.resolve(node.Ref), depth-1)
 	}
+	var whole []Property // of the parts that an object has all of
+	for _, part := range node.AllOf {
+		if of := s.formsOf(part, depth-1); len(of) > 0 {
+			whole = append(whole, of[0]...)
+		}
+	}
 	if node.Properties != nil {
 		of := ReadSchema(schema)
 		of.defs, of.oldDefs, of.budget = s.defs, s.oldDefs, s.budget
-		forms = append(forms, of.Properties())
+		whole = append(whole, of.Properties()...)
 		s.budget = of.budget
 	}
+	forms = append(forms, whole)
 	if node.Items != nil {
 		forms = append(forms, s.formsOf(node.Items, depth-1)...)
 	}
@@ -138,6 +152,7 @@ func (s *Schema) property(schema json.RawMessage, depth int) (p Property) {
 		Items       json.RawMessage   `json:"items"`
 		Others      json.RawMessage   `json:"additionalProperties"`
 		Ref         string            `json:"$ref"`
+		AllOf       []json.RawMessage `json:"allOf"`
 		AnyOf       []json.RawMessage `json:"anyOf"`
 		OneOf       []json.RawMessage `json:"oneOf"`
 		limits
@@ -147,7 +162,7 @@ func (s *Schema) property(schema json.RawMessage, depth int) (p Property) {
 		p = s.property(s.resolve(node.Ref), depth)
 		p.Ref = node.Ref
 	}
-	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
+	for _, branch := range slices.Concat(node.AllOf, node.AnyOf, node.OneOf) {
 		of := s.property(branch, depth)
 		p.Enum = append(p.Enum, of.Enum...)
 		p.Items = append(p.Items, of.Items...)
@@ -223,117 +238,6 @@ func (p Property) Kind() string {
 		kind += " of " + strings.Join(slices.Compact(slices.Sorted(slices.Values(p.of))), "|")
 	}
 	return cmp.Or(kind, "any value")
-}
-
-// Example is a word for the command line that gives the argument a value of its type. A
-// value that only the person knows is "…". An object has the members that it must have, and
-// an array of objects has one of them.
-func (s *Schema) Example(p Property) string {
-	value := s.example(p, nil, exampleDepth)
-	var text string
-	switch known := p.Default != nil || len(p.Enum) > 0 && !slices.Contains(p.Types, "array"); {
-	case !Assignable(p.Name):
-		return plain.ShellWord(objectOf(p.Name, value))
-	case value[0] == '"' && json.Unmarshal(value, &text) == nil && !strings.HasPrefix(text, "@"):
-		return plain.ShellWord(p.Name + "=" + text)
-	case known:
-		return plain.ShellWord(p.Name + ":=" + string(value))
-	}
-	return plain.ShellWord(p.Name + "=" + string(value))
-}
-
-// exampleWith returns an example of an argument whose value has the member at path. path begins
-// with the name of the argument.
-func (s *Schema) exampleWith(path []string) string {
-	p := s.about(path[0])
-	if len(path) == 1 {
-		return s.Example(p)
-	}
-	value := s.example(p, path[1:], exampleDepth)
-	if !Assignable(p.Name) {
-		return plain.ShellWord(objectOf(p.Name, value))
-	}
-	return plain.ShellWord(p.Name + "=" + string(value))
-}
-
-// An example nests objects at most exampleDepth deep, and has at most exampleBytes bytes.
-const (
-	exampleDepth = 4
-	exampleBytes = 1000
-)
-
-// example is a value that a property may have, if possible with the member at a path in it.
-func (s *Schema) example(p Property, path []string, depth int) json.RawMessage {
-	switch {
-	case len(p.Enum) > 0 && !slices.Contains(p.Types, "array"):
-		return p.Enum[0]
-	case p.Default != nil && len(path) == 0:
-		return p.Default
-	case slices.Contains(p.Types, "string") && len(path) == 0 || len(p.Types) == 0:
-		return json.RawMessage(`"…"`)
-	case slices.Contains(p.Types, "integer") || slices.Contains(p.Types, "number"):
-		return json.RawMessage(p.bounds.example())
-	case slices.Contains(p.Types, "boolean"):
-		return json.RawMessage("true")
-	}
-	object := s.exampleObject(p, path, depth)
-	switch {
-	case !slices.Contains(p.Types, "array"):
-		return json.RawMessage(cmp.Or(object, "{}"))
-	case slices.Contains(p.Items, "string"):
-		return json.RawMessage(`["…"]`)
-	case object == "" && (slices.Contains(p.Items, "integer") || slices.Contains(p.Items, "number")):
-		return json.RawMessage("[1]")
-	}
-	return json.RawMessage("[" + object + "]")
-}
-
-// example returns a number within the bounds. It considers only one of them at a time.
-func (l limits) example() string {
-	least, fromLeast := l.Minimum.Float64()
-	most, fromMost := l.Maximum.Float64()
-	switch {
-	case fromLeast == nil && least > 1:
-		return string(l.Minimum)
-	case fromMost == nil && most < 1:
-		return string(l.Maximum)
-	}
-	return "1"
-}
-
-// exampleObject returns an example object for a property. It has the members that one of its
-// forms requires, and the member at path; the form is the first that has this member. The result
-// is "" if the schema names no member, or if the object would be too long.
-func (s *Schema) exampleObject(p Property, path []string, depth int) string {
-	forms := s.Forms(p)
-	if len(forms) == 0 || depth == 0 {
-		return ""
-	}
-	hasMember := func(form []Property, name string) bool {
-		return slices.ContainsFunc(form, func(p Property) bool { return p.Name == name })
-	}
-	form := forms[0]
-	for len(path) > 0 {
-		if at := slices.IndexFunc(forms, func(form []Property) bool { return hasMember(form, path[0]) }); at >= 0 {
-			form = forms[at]
-			break
-		}
-		path = path[1:] // the place in an array
-	}
-	var members []string
-	for _, member := range form {
-		var rest []string
-		if len(path) > 0 && member.Name == path[0] {
-			rest = path[1:]
-		} else if !member.Required {
-			continue
-		}
-		members = append(members, plain.Quote(member.Name)+":"+string(s.example(member, rest, depth-1)))
-	}
-	if object := "{" + strings.Join(members, ",") + "}"; len(object) <= exampleBytes {
-		return object
-	}
-	return ""
 }
 
 // usage shows how the arguments are written, the required ones first: "write a=… [b=…]". It

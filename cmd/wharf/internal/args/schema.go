@@ -159,8 +159,10 @@ func (s *Schema) takesNone() bool { return s.properties != nil && len(s.properti
 
 // Types returns the types of one property. It follows unions and references within
 // the schema, and never a reference that leads out of it.
-func (s *Schema) Types(key string) Types {
-	found, ok := s.typesOf(s.properties[key])
+func (s *Schema) Types(key string) Types { return s.typesIn(s.properties[key]) }
+
+func (s *Schema) typesIn(schema json.RawMessage) Types {
+	found, ok := s.typesOf(schema)
 	if !ok {
 		return nil
 	}
@@ -175,6 +177,7 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 	}
 	var node struct {
 		Type  json.RawMessage   `json:"type"`
+		AllOf []json.RawMessage `json:"allOf"`
 		AnyOf []json.RawMessage `json:"anyOf"`
 		OneOf []json.RawMessage `json:"oneOf"`
 		Ref   string            `json:"$ref"`
@@ -192,6 +195,13 @@ func (s *Schema) typesOf(schema json.RawMessage) (Types, bool) {
 	for _, value := range append(node.Enum, node.Const) {
 		if value != nil {
 			all = append(all, mcp.KindOf(value))
+		}
+	}
+	if len(all) == 0 {
+		for _, part := range node.AllOf { // the value fits them all, so the types of one are enough
+			if found, ok := s.typesOf(part); ok {
+				return found, true
+			}
 		}
 	}
 	for _, branch := range slices.Concat(node.AnyOf, node.OneOf) {
