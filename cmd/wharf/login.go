@@ -25,8 +25,8 @@ func newLogin(a *app) *cobra.Command {
 server, or a url. The page to sign in at opens in your browser; with --no-browser
 its address is printed, and the address that your browser ends at can be pasted.
 
-An API key or a token that you type is tried, and not kept if the server refuses it. What
-needs no person, such as the output of a command, is tried too.
+What the sign-in gives is tried at the server. An API key or a token that you type is not
+kept if the server refuses it.
 
 Commands that need a sign-in ask for it by themselves on a terminal. A sign-in that
 needs no person (grant = "client_credentials") needs no terminal.`,
@@ -51,9 +51,13 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var person []func(*host.Config)
-	var asked atomic.Bool
+	var typed atomic.Bool
 	if a.CanAsk() || a.flags.mayAsk() {
-		person = append(person, func(c *host.Config) { a.letSignIn(c); noteAsked(c.Person, &asked) })
+		person = append(person, func(c *host.Config) {
+			a.letSignIn(c)
+			ask := c.Person.Ask
+			c.Person.Ask = func(ctx context.Context, q signin.Question) (string, error) { typed.Store(true); return ask(ctx, q) }
+		})
 	}
 	h, err := a.newHost(cmd.Context(), nil, person...)
 	if err != nil {
@@ -73,7 +77,7 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	name := plain.Name(server.Name, plain.NameColumns)
-	if !asked.Load() {
+	if !typed.Load() { // else it was tried before it was kept
 		err := a.attemptOn(host.WithOptions(cmd.Context(), host.RequestOptions{Unattended: true}), h, server)
 		switch {
 		case errors.Is(err, host.ErrLogin): // which is what was done
@@ -87,17 +91,6 @@ func (a *app) runLogin(cmd *cobra.Command, args []string) error {
 	}
 	fmt.Fprintf(a.Err, "Signed in to %s.\n", name)
 	return nil
-}
-
-// noteAsked has the callbacks of a person note that one was called.
-func noteAsked(p *signin.Person, asked *atomic.Bool) {
-	all := *p
-	p.OpenURL = func(ctx context.Context, page signin.Page) error { asked.Store(true); return all.OpenURL(ctx, page) }
-	p.Ask = func(ctx context.Context, q signin.Question) (string, error) {
-		asked.Store(true)
-		return all.Ask(ctx, q)
-	}
-	p.ShowCode = func(ctx context.Context, c signin.Code) error { asked.Store(true); return all.ShowCode(ctx, c) }
 }
 
 // answersAnyone reports whether a server whose entry does not mention a sign-in can be connected

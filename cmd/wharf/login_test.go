@@ -138,3 +138,31 @@ func TestLoginGivesWhatIsMissing(t *testing.T) {
 	issuer.Revoke()
 	run("\nhint: sign in anew with: wharf login "+resource.URL+"\n", exit.CodeSignIn, "tools", resource.URL)
 }
+
+// A server that refuses what the person has just signed in for is told of: it is no success.
+func TestLoginWhoseTokenIsRefused(t *testing.T) {
+	t.Parallel()
+	issuer := oauthtest.New(t.Cleanup)
+	issuer.Metadata = func(m map[string]any) { m["device_authorization_endpoint"] = issuer.URL + "/code" }
+	issuer.Answer("/code", func(w http.ResponseWriter, _ *http.Request) {
+		oauthtest.Reply(w, 200, map[string]any{"device_code": "d", "user_code": "AB-CD", "verification_uri": issuer.URL + "/device", "interval": 1})
+	})
+	issuer.Answer("/token", func(w http.ResponseWriter, _ *http.Request) {
+		oauthtest.Reply(w, 200, map[string]any{"access_token": "new", "token_type": "Bearer"})
+	})
+	resource := oauthtest.NewResource(t.Cleanup, issuer, http.NotFoundHandler(), func(p *oauthtest.Resource) {
+		p.Refuse = func(string, *http.Request) (int, string) { return http.StatusUnauthorized, p.Challenge("") }
+	})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "wharf.toml")
+	if err := os.WriteFile(file, []byte("[servers.x]\nurl = \""+resource.URL+"\"\nauth = { grant = \"device_code\" }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("wharf", "login", "x", "--no-browser", "--config", file)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+	said, err := cmd.CombinedOutput()
+	const want = "the server x refuses the token that was just issued for it by "
+	if err == nil || cmd.ProcessState.ExitCode() != exit.CodeSignIn || !strings.Contains(string(said), "AB-CD") || !strings.Contains(string(said), want) || strings.Contains(string(said), "Signed in") {
+		t.Errorf("%v: %s, want %s", err, said, want)
+	}
+}
