@@ -31,7 +31,7 @@ func (s *settings) readRules() (*readRules, error) {
 	narrowed, err := s.narrowed()
 	if err != nil {
 		return nil, exit.WithHint(exit.Configuration(fmt.Errorf("configuration: %w", err)),
-			"the file has rules about who may call what, and they hold only when it can be read: mend it")
+			"the file may have rules about who may call what, which hold only when it can be read: mend it")
 	}
 	r, err := policy.New(s.access, narrowed...)
 	if err != nil {

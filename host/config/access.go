@@ -1,12 +1,15 @@
 package config
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 
 	"github.com/wharf-mcp/wharf/host/policy"
 )
@@ -61,7 +64,7 @@ func (e *entry) audit() (a *Audit) {
 
 // DiscoverAccess returns the tables of who may call what in the project files of Wharf that concern a
 // working folder, a list for each file. It reads them as [Discover] does, which warns of one that cannot be used. If
-// there are such tables in it, the error says what is wrong: to go on without them would allow what they deny.
+// there may be such tables in it, the error says what is wrong: to go on without them would allow what they deny.
 func DiscoverAccess(dir string) (files [][]policy.Table, err error) {
 	d := &Discovery{left: maxProjectBytes}
 	dir, err = realFolder(dir)
@@ -75,16 +78,25 @@ func DiscoverAccess(dir string) (files [][]policy.Table, err error) {
 		if err != nil {
 			continue
 		}
-		data, err := d.readWithin(root, ownProjectFile)
-		root.Close()
-		if err != nil {
+		path := filepath.Join(folder, ownProjectFile)
+		if isOwn(path, home) {
+			root.Close()
 			continue
 		}
-		f, err := parse(filepath.Join(folder, ownProjectFile), data, place{})
+		data, err := d.readWithin(root, ownProjectFile)
+		root.Close()
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			continue
+		}
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", path, err))
+			continue
+		}
+		f, err := parse(path, data, place{})
 		switch {
 		case err == nil && len(f.Access) > 0:
 			files = append(files, f.Access)
-		case err != nil && accessTable.Match(data):
+		case err != nil && accessTable.Match(bytes.ReplaceAll(data, []byte{0}, nil)): // there are zeros in UTF-16
 			wrong = append(wrong, err)
 		}
 	}
@@ -92,4 +104,4 @@ func DiscoverAccess(dir string) (files [][]policy.Table, err error) {
 }
 
 // accessTable is where a table of access, or the key, begins in a file that may be no TOML.
-var accessTable = regexp.MustCompile(`(?m)^\s*(\[\s*)?["']?access\b`)
+var accessTable = regexp.MustCompile(`(?m)^[^\w\n#]*access\b`)

@@ -108,6 +108,12 @@ func TestDiscoverAccessOfABrokenFile(t *testing.T) {
 		"[access.a]\n": `access a: match: names no caller`,
 		"<<<<<<< HEAD\n[ access.a]\nmatch = [\"*\"]\n":         `wharf.toml:1: is a conflict marker of git`,
 		"access.a.match = [\"*\"]\n[servers.s]\ncommand = 1\n": `server s: command: expected a text`,
+		"[[access.a]]\nmatch = [\"*\"]\n":                      `access a: expected a table of keys and values, not a list`,
+		" [ [\"access\"]]\nmatch = [\"*\"]\n":                  `is not TOML`,
+		"[[access]]\nmatch = [\"*\"]\n":                        `access: expected tables, not a list`,
+		"[\x00a\x00c\x00c\x00e\x00s\x00s\x00.\x00a\x00]\x00":   `is in UTF-16`,
+		"[access.a]\n" + strings.Repeat("#", maxProjectFile):   `it is larger than 128 KiB`,
+		"# access is for all\n[servers.s]\ncommand = 1\n":      "",
 		"[servers.access]\ncommand = 1\n":                      "",
 		"access_token = \n":                                    "",
 	} {
