@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -23,6 +24,9 @@ type eventQueue struct {
 	bytes   int          // of their params
 	running bool
 	closed  bool
+	lost    int          // log messages that were dropped since the client was told of such
+	lostOne host.Event   // the last of them
+	told    uint64       // heard at that time
 	added   uint64       // events that were added
 	heard   uint64       // how many of these were passed on or dropped
 	changed ctxcond.Cond // heard or running has changed
@@ -36,7 +40,7 @@ const (
 
 // add queues an event. It drops the event if it only repeats one that waits. If there is no room, add
 // drops waiting log messages, the oldest first. If that is not enough, or if the event is a log
-// message itself, it drops the event.
+// message itself, it drops the event. The client is told how many log messages were dropped.
 func (q *eventQueue) add(e host.Event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -46,9 +50,14 @@ func (q *eventQueue) add(e host.Event) {
 	}
 	for !q.fits(&e) {
 		at := slices.IndexFunc(q.waiting, func(w host.Event) bool { return w.Method == mcp.NotificationMessage })
-		if at < 0 || e.Method == mcp.NotificationMessage {
+		if e.Method == mcp.NotificationMessage {
+			q.lose(e)
 			return
 		}
+		if at < 0 {
+			return
+		}
+		q.lose(q.waiting[at])
 		q.bytes -= len(q.waiting[at].Params)
 		q.waiting = slices.Delete(q.waiting, at, at+1)
 		q.heard++
@@ -60,6 +69,26 @@ func (q *eventQueue) add(e host.Event) {
 		q.running = true
 		go q.run()
 	}
+}
+
+// lose counts a log message that is dropped. The caller holds q.mu.
+func (q *eventQueue) lose(e host.Event) {
+	q.lost++
+	q.lostOne = e
+}
+
+// notice returns a log message that says how many were dropped, once no event waits or many have been passed on since
+// the last one. It has the level of the last that was dropped, so a client that hears those hears it. The caller holds
+// q.mu.
+func (q *eventQueue) notice() (e host.Event, due bool) {
+	if q.lost == 0 || len(q.waiting) > 0 && q.heard-q.told < maxEvents {
+		return e, false
+	}
+	e = q.lostOne
+	text := strconv.Itoa(q.lost) + " log messages were left out here: they came faster than this client reads them"
+	e.Params = edit(nil, change{"level", member(e.Params, "level")}, change{"logger", quote("wharf")}, change{"data", quote(text)})
+	q.lost, q.told, q.lostOne = 0, q.heard, host.Event{}
+	return e, true
 }
 
 // repeatable reports whether two equal notifications say no more than one.
@@ -83,6 +112,11 @@ func (q *eventQueue) run() {
 		q.mu.Unlock()
 		q.hear(e)
 		q.mu.Lock()
+		if e, due := q.notice(); due {
+			q.mu.Unlock()
+			q.hear(e)
+			q.mu.Lock()
+		}
 		q.heard++
 		q.changed.Broadcast()
 	}

@@ -24,7 +24,7 @@ func TestEventQueueIsBounded(t *testing.T) {
 		q.add(host.Event{Method: "first"})
 		synctest.Wait() // the client reads the first
 		for n := range 2 * maxEvents {
-			q.add(host.Event{Method: mcp.NotificationMessage, Params: json.RawMessage(fmt.Sprint(n))})
+			q.add(host.Event{Method: mcp.NotificationMessage, Params: json.RawMessage(fmt.Sprintf(`{"level":"info","data":%d}`, n))})
 			q.add(host.Event{Method: mcp.NotificationToolsListChanged})
 		}
 		if len(q.waiting) != maxEvents {
@@ -39,14 +39,21 @@ func TestEventQueueIsBounded(t *testing.T) {
 		}
 		close(reads)
 		q.awaitHeard(t.Context())
-		changes, larges := 0, 0
+		changes, larges, logs, lost := 0, 0, 0, 0
 		for _, e := range heard {
 			switch e.Method {
 			case mcp.NotificationToolsListChanged:
 				changes++
 			case "large":
 				larges++
+			case mcp.NotificationMessage:
+				if n, err := fmt.Sscanf(string(e.Params), `{"level":"info","logger":"wharf","data":"%d log messages were left out`, &lost); err != nil || n != 1 {
+					logs++
+				}
 			}
+		}
+		if logs+lost != 2*maxEvents || lost < maxEvents {
+			t.Errorf("the client heard %d log messages, and that %d were left out", logs, lost)
 		}
 		if heard[0].Method != "first" || changes != 1 || larges != 2 {
 			t.Errorf("the client heard %d events, of these %d changes and %d large ones", len(heard), changes, larges)
