@@ -16,19 +16,22 @@ type configWatcher struct {
 	warn   func(format string, args ...any)
 }
 
-// follow makes the watcher follow the files that the settings refer to now. After an update of a
+// follow makes the watcher follow the files that the settings refer to now, and more. After an update of a
 // plugin, that is another file.
-func (w *configWatcher) follow(s *settings) {
+func (w *configWatcher) follow(s *settings, more ...string) {
 	if w == nil || w.files == nil {
 		return
 	}
-	if err := w.files.Set(s.files()...); err != nil {
+	if err := w.files.Set(append(s.files(), more...)...); err != nil {
 		w.warn("changes of the configuration are not all seen: %v", err)
 	}
 }
 
 // again has run count a change, such as a SIGHUP.
 func (w *configWatcher) again() {
+	if w == nil {
+		return
+	}
 	select {
 	case w.due <- struct{}{}:
 	default: // there is one already

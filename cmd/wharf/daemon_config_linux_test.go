@@ -175,6 +175,27 @@ func TestBridgeFollowsItsRules(t *testing.T) {
 	}
 }
 
+// The rules of a project that change meanwhile count at once, in a bridge of its own and in one of the daemon.
+func TestBridgeFollowsTheProject(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []string{"--alone", "--shared"} {
+		u := newUser(t)
+		b := u.bridge("note", "bridge", shared, "ledger")
+		if got := b.list("100"); !strings.Contains(got, `"name":"note"`) {
+			t.Error(got)
+		}
+		rules := filepath.Join(u.folder, "wharf.toml")
+		if err := os.WriteFile(rules, []byte("[access.all]\nmatch = [\"*\"]\ndeny = [\"ledger/note\"]\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.hears("notifications/tools/list_changed")
+		b.call("x", false)
+		if got := b.answer(); !strings.Contains(got, "may not call") {
+			t.Error(got)
+		}
+	}
+}
+
 // The daemon follows its configuration: editors hear of a change by hand, by a command and by an editor, and
 // reach the servers that there are then. A command in a terminal finds what an editor has written.
 func TestDaemonFollowsItsConfiguration(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
@@ -50,6 +51,7 @@ type worlds struct {
 	present  *daemon.Clients                   // of the daemon
 	started  bool                              // a client has started the daemon, with an environment of its own
 	running  sync.WaitGroup                    // the goroutines of worlds, and of follow
+	watcher  atomic.Pointer[configWatcher]     // of follow; nil before it
 
 	mu    sync.Mutex           // held while a world is made
 	open  map[viewpoint]*world // those of the newest configuration
@@ -97,6 +99,7 @@ func (all *worlds) enter(ctx context.Context, r *daemon.Request) (*world, error)
 		all.open = make(map[viewpoint]*world)
 	}
 	all.open[at], all.alive = w, append(all.alive, w)
+	all.watcher.Load().again() // it has the files of another project
 	w.clients.Enter()
 	return w, nil
 }
@@ -194,25 +197,29 @@ func (all *worlds) living() []*world {
 	return slices.Clone(all.alive)
 }
 
-// follow has who may call what be as the configuration says, in all worlds, until the daemon ends. It warns of a
-// mistake once for all folders, until that is mended.
+// follow has who may call what be as the configuration and the projects say, in all worlds, until the daemon ends. It
+// warns of a mistake once for all folders, until that is mended.
 func (all *worlds) follow() {
 	a := all.app.inFolder("")
 	a.settings = all.app.settings
 	w := a.watchConfig()
+	all.watcher.Store(w)
+	w.again() // for the worlds that are there
 	var told toldMistakes
 	w.run(all.ctx, func() {
 		mistakes := make(map[string][]string) // the folders where each counts
+		now, narrowing := a.settings, []string{}
 		for _, one := range all.living() {
 			s, err := all.at(one.viewpoint).load()
 			if err == nil {
-				w.follow(s)
+				now, narrowing = s, append(narrowing, s.narrowing()...)
 				err = one.rules.amend(s, one.gateway)
 			}
 			if err != nil {
 				mistakes[err.Error()] = append(mistakes[err.Error()], plain.Line(one.folder))
 			}
 		}
+		w.follow(now, narrowing...)
 		for _, why := range told.news(slices.Collect(maps.Keys(mistakes))) {
 			slices.Sort(mistakes[why])
 			a.Warn("who may call what in %s is as before: %s", strings.Join(slices.Compact(mistakes[why]), ", "), why)

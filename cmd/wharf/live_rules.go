@@ -49,7 +49,7 @@ func (l *liveRules) amend(s *settings, g *gateway.Gateway) error {
 	return nil
 }
 
-// followRules has the rules be those of the configuration until ctx ends.
+// followRules has the rules be those of the configuration and of the project until ctx ends.
 func (a *app) followRules(ctx context.Context, l *liveRules, g *gateway.Gateway) {
 	watched := a.inFolder(a.folder) // without the signals of this one
 	watched.settings = a.settings
@@ -64,7 +64,7 @@ func (a *app) followRules(ctx context.Context, l *liveRules, g *gateway.Gateway)
 func (a *app) reread(l *liveRules, g *gateway.Gateway, w *configWatcher, told *toldMistakes) {
 	s, err := a.inFolder(a.folder).load()
 	if err == nil {
-		w.follow(s)
+		w.follow(s, s.narrowing()...)
 		err = l.amend(s, g)
 	}
 	if a.Interrupted() {

@@ -60,3 +60,11 @@ func (s *settings) narrowed() ([][]policy.Table, error) {
 	}
 	return config.DiscoverAccess(cmp.Or(s.folder, "."))
 }
+
+// narrowing returns the paths of the files of the project that may have tables.
+func (s *settings) narrowing() []string {
+	if s.chosen {
+		return nil
+	}
+	return config.AccessFiles(cmp.Or(s.folder, "."))
+}

@@ -69,8 +69,8 @@ of services send. It takes no more calls then. Those under way may take three se
 then cancelled: their clients are told that the gateway is ending, and whether the server may
 have acted.
 
-Tables [access.NAME] that are changed meanwhile count at once, and clients hear of it if that
-changes what they are listed; all else is read at the start.
+Tables [access.NAME], a project's too, that are changed meanwhile count at once, and clients hear
+of it if that changes what they are listed; all else is read at the start.
 
 Where the tools of all servers have more than about 10,000 tokens, three take their place
 that find, show and call tools; --search=off lists them all, for clients that search

@@ -103,5 +103,18 @@ func DiscoverAccess(dir string) (files [][]policy.Table, err error) {
 	return files, errors.Join(wrong...)
 }
 
+// AccessFiles returns the paths of the files that [DiscoverAccess] reads, whether they are there or not.
+func AccessFiles(dir string) (paths []string) {
+	dir, err := realFolder(dir)
+	if err != nil {
+		return nil
+	}
+	home, _ := os.UserHomeDir()
+	for _, folder := range projectFolders(dir, home) {
+		paths = append(paths, filepath.Join(folder, ownProjectFile))
+	}
+	return paths
+}
+
 // accessTable is where a table of access, or the key, begins in a file that may be no TOML.
 var accessTable = regexp.MustCompile(`(?m)^[^\w\n#]*access\b`)
