@@ -85,7 +85,7 @@ func (f *flags) opensBrowser(tty bool) bool {
 // mayAsk reports whether the user said that a person is present, terminal or not.
 func (f *flags) mayAsk() bool { return f.browser || f.noBrowser }
 
-// registerArgs defines --args, which only call and its shorthand have.
+// registerArgs defines --args, for the commands whose arguments an object may hold.
 func (f *flags) registerArgs(cmd *cobra.Command) {
 	cmd.Flags().Var(object{&f.args}, "args", "arguments as a JSON `OBJECT`; - reads it from stdin; key=value overrides it")
 }

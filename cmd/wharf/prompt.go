@@ -18,7 +18,7 @@ import (
 )
 
 func newPrompt(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "prompt SERVER PROMPT [ARGUMENT…] | PROMPT [ARGUMENT…] -- COMMAND…",
 		Short: "Fill in a prompt of a server",
 		Long: `Fill in a prompt of a server and print the messages that it makes: as text on a
@@ -26,7 +26,8 @@ terminal, else the result as JSON, as the server gave it.
 
 Arguments are strings: key=value, key:value, or the value of the next argument that
 the prompt requires, in the order of the server. One that is optional needs its name.
-key=@FILE is the contents of a file. A text with = may be a value, as for call.
+key=@FILE is the contents of a file. A text with = may be a value, as for call. A JSON
+object of strings may hold them too, as --args or as a word.
 
 The exit code is 2 when an argument is missing, or the server lists no such prompt
 and refuses it.`,
@@ -35,6 +36,8 @@ and refuses it.`,
 		RunE:              a.withServer(a.onePrompt, a.getPrompt),
 		ValidArgsFunction: a.completeServers,
 	}
+	a.flags.registerArgs(cmd)
+	return cmd
 }
 
 // onePrompt checks that a command gets the name of a prompt. A person who gives none may not know any, so the error
@@ -47,7 +50,7 @@ func (a *app) onePrompt(_ *cobra.Command, words []string) error {
 }
 
 func (a *app) getPrompt(ctx context.Context, c *client, words []string) error {
-	typed, err := args.Read(ctx, a.stdin(ctx), "", words[1:])
+	typed, err := args.Read(ctx, a.stdin(ctx), a.flags.args, words[1:])
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -395,8 +394,13 @@ func (args Arguments) NeedNames() bool { return len(args.bare) > 0 }
 // returns an error if a required one is missing. of names what the arguments belong to, for errors.
 // schema is one of [TextSchema]. It may be nil: then a value without a key is an error.
 func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error) {
-	if args.from != "" {
-		return nil, exit.Usage(errors.New("these arguments are strings, each given on its own"), TextForm)
+	texts := make(map[string]string)
+	for key, value := range args.base {
+		var text *string
+		if json.Unmarshal(value, &text) != nil || text == nil {
+			return nil, exit.Usage(fmt.Errorf("%s: %q can only be a string", args.from, plain.Clip(key, 40)), "write it in double quotes")
+		}
+		texts[key] = *text
 	}
 	var err error
 	if schema != nil {
@@ -407,7 +411,6 @@ func (args Arguments) Texts(of string, schema *Schema) (map[string]string, error
 	if err != nil {
 		return nil, err
 	}
-	texts := make(map[string]string)
 	for _, v := range args.values {
 		if near := mistyped(schema, v.Key); near != "" {
 			return nil, exit.Usage(fmt.Errorf("argument %q: %s has no argument of that name", plain.Clip(v.Key, 40)+"=…", of), "did you mean %q?", near)

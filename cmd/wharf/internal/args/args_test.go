@@ -406,6 +406,10 @@ func TestTexts(t *testing.T) {
 		{"nam:Ada", `argument "nam:…": prompt "p" has no argument of that name; did you mean "name"?`},
 		{"https://a/?b=c", `{"name":"https://a/?b=c"}`},
 		{"Ada tone=x y/z=c", `argument "y/z=c": expected key=value; quote a text of several words: 'tone=x y/z=c'; or write name=… [tone=…] [place=…]`},
+		{`{"name":"Ada","k=v":"w"} tone=warm`, `{"k=v":"w","name":"Ada","tone":"warm"}`},
+		{`{"name":1}`, `argument "{\"name\":1}": "name" can only be a string; write it in double quotes`},
+		{`{"name":null}`, `argument "{\"name\":null}": "name" can only be a string; write it in double quotes`},
+		{`{"tone":"warm"}`, `prompt "p": the argument "name" is missing; write name=… [tone=…] [place=…]`},
 		{"name:=1", `argument "name:=1": it can only be a string; write name=value`},
 	} {
 		args, err := Read(t.Context(), nil, "", strings.Fields(test.words))
@@ -430,21 +434,5 @@ func TestTexts(t *testing.T) {
 	}
 	if none := TextSchema(nil, nil); !none.takesNone() {
 		t.Error("a prompt without arguments takes some")
-	}
-}
-
-// A file of bytes is no text, and the hint says how tools take it.
-func TestFileOfBytes(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("b c.png", []byte{0x89, 'P', 'N', 'G', 0xff}, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := Parse(t.Context(), "data=@b c.png")
-	const hint = `most tools take bytes as base64: data="$(base64 < 'b c.png' | tr -d '\n')"`
-	if err == nil || !strings.Contains(err.Error(), "not UTF-8 text") || exit.HintOf(err) != hint {
-		t.Errorf("%v; %s", err, exit.HintOf(err))
-	}
-	if _, err := Parse(t.Context(), "data=\xff"); err == nil || exit.HintOf(err) != "" {
-		t.Errorf("no file: %v; %s", err, exit.HintOf(err))
 	}
 }

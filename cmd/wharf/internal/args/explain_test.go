@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -173,5 +174,21 @@ func TestExplainGivesQuotesBack(t *testing.T) {
 		if exit.HintOf(err) != want {
 			t.Errorf("%s: %s, want %s", word, exit.HintOf(err), want)
 		}
+	}
+}
+
+// A file of bytes is no text, and the hint says how tools take it.
+func TestFileOfBytes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("b c.png", []byte{0x89, 'P', 'N', 'G', 0xff}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Parse(t.Context(), "data=@b c.png")
+	const hint = `most tools take bytes as base64: data="$(base64 < 'b c.png' | tr -d '\n')"`
+	if err == nil || !strings.Contains(err.Error(), "not UTF-8 text") || exit.HintOf(err) != hint {
+		t.Errorf("%v; %s", err, exit.HintOf(err))
+	}
+	if _, err := Parse(t.Context(), "data=\xff"); err == nil || exit.HintOf(err) != "" {
+		t.Errorf("no file: %v; %s", err, exit.HintOf(err))
 	}
 }
