@@ -105,12 +105,15 @@ func (a *app) asElsewhere(cmd *cobra.Command, flag string) string {
 // calledBy maps flags of the Inspector, of mcptools and the like to what is written here.
 var calledBy = map[string]string{
 	"--tool-arg": noFlagBefore, "--arg": noFlagBefore,
-	"--params": argumentsAsJSON, "-p": argumentsAsJSON,
+	"--params": argumentsAsJSON, "-p": argumentsAsJSON, "--input": argumentsAsJSON, "--arguments": argumentsAsJSON,
+	"--format": outputFormats, "--raw": outputFormats, "--pretty": outputFormats,
 	"--method":    "each method has its command: `wharf tools SERVER` lists tools, `wharf call SERVER TOOL` calls one, and `wharf request SERVER METHOD` sends any other",
 	"--tool-name": "the tool comes behind the server: `wharf call SERVER TOOL`",
 }
 
 const noFlagBefore = "an argument has no flag before it: write KEY=VALUE"
+
+const outputFormats = "--output says how a result is printed: text, json, markdown or raw"
 
 const argumentsAsJSON = "write each argument as key=value, or all of them as JSON behind --args"
 

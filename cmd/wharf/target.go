@@ -53,7 +53,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	server, err := a.named(args[0], hint)
 	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) && s.whyLeftOut(args[0]) == nil {
-		hint := cmp.Or(a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
+		hint := cmp.Or(below[cmd.Name()+" "+args[0]], a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
 		if hint == "" && (cmd.Name() == "call" || cmd.Name() == "tools") {
 			hint = a.toolFirst(args)
 		}
@@ -68,6 +68,13 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 		err = a.checkHash(cmd.Context(), server)
 	}
 	return server, args[1:], err
+}
+
+// below maps what other programs have as words below a command to the command here.
+var below = map[string]string{
+	"tools list": "`wharf tools SERVER` lists them", "tools call": "`wharf call SERVER TOOL` calls one",
+	"resources list": "`wharf resources SERVER` lists them", "resources read": "`wharf read SERVER URI` reads one",
+	"prompts list": "`wharf prompts SERVER` lists them", "prompts get": "`wharf prompt SERVER PROMPT` fills one in",
 }
 
 // flagBehind returns the first of the words that is a flag with the name of one of cmd's, with its
