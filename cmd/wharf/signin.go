@@ -139,6 +139,9 @@ func (a *app) askText(ctx context.Context, q signin.Question) (string, error) {
 	defer leave()
 	text, err := a.Ask(ctx, a.questionFor(q))
 	if errors.Is(err, io.EOF) {
+		if text == "" && !a.InTTY {
+			return "", errors.New("stdin ended before an answer")
+		}
 		err = nil // the last line may have no line end
 	}
 	if a.InTTY {

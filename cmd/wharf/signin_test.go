@@ -23,13 +23,13 @@ import (
 	"github.com/wharf-mcp/wharf/host/vault"
 )
 
-// What is piped in is an answer with or without the end of its line, and nothing
-// is none.
+// What is piped in is an answer with or without the end of its line. An empty line declines, and an end of the input
+// is told as that.
 func TestPrompt(t *testing.T) {
 	for in, want := range map[string]string{"s3cret": "s3cret", "s3cret\n": "s3cret", "s3cret\r\nmore": "s3cret", "": "", "\n": ""} {
 		a := &app{Terminal: &term.Terminal{In: strings.NewReader(in), Err: io.Discard}}
 		got, err := a.askText(t.Context(), signin.Question{Label: "secret", Secret: true})
-		if got != want || (err != nil) != (want == "") || err != nil && !errors.Is(err, signin.ErrDeclined) {
+		if got != want || (err != nil) != (want == "") || err != nil && errors.Is(err, signin.ErrDeclined) != (in == "\n") {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
