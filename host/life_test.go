@@ -149,6 +149,29 @@ func TestErrorQuotesStderrOfItsCall(t *testing.T) {
 	}
 }
 
+// The error of a call quotes what was written since the oldest call that is open: it may be what went wrong.
+func TestErrorQuotesStderrOfTheOldestCall(t *testing.T) {
+	said, stderr := io.Pipe()
+	t.Cleanup(func() { stderr.Close() })
+	h := newHost(t, host.Config{Stderr: stderr})
+	session := connect(t, h, server("modern"))
+	oldest := make(chan error, 1)
+	go func() {
+		_, err := session.CallTool(t.Context(), "mutters", map[string]any{"message": "for ever"})
+		oldest <- err
+	}()
+	if line, err := bufio.NewReader(said).ReadString('\n'); !strings.Contains(line, "cheese is low") {
+		t.Fatalf("its stderr: %q, %v", line, err)
+	}
+	go io.Copy(io.Discard, said)
+	_, err := session.CallTool(t.Context(), "dies", nil)
+	for _, err := range []error{err, <-oldest} {
+		if err == nil || !strings.Contains(err.Error(), "cheese is low\nout of cheese") {
+			t.Errorf("the error is %v", err)
+		}
+	}
+}
+
 // splitKey is a secret that a server writes to its stderr in two calls.
 const splitKey = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\nEFAASCBKcwggSjAgEAAoIBAQ\n-----END KEY-----"
 

@@ -247,7 +247,9 @@ func callRaw(out *bufio.Writer, r request) {
 		answer("done")
 	case "mutters":
 		fmt.Fprintln(os.Stderr, "the cheese is low")
-		answer("done")
+		if r.Params.Arguments.Message != "for ever" {
+			answer("done")
+		}
 	case "begins a key":
 		os.Stderr.WriteString("bad key: " + splitKey[:len(splitKey)/2])
 		answer("done")

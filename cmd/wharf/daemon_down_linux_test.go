@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A folder of sockets that others could reach is refused, and a command and a bridge do without the daemon.
@@ -38,6 +39,9 @@ func TestDaemonInAnOpenFolder(t *testing.T) {
 // A daemon that hangs costs a command and a bridge a wait and a warning: each starts the server itself.
 func TestDaemonThatHangs(t *testing.T) {
 	t.Parallel()
+	if joinWait != 5*time.Second {
+		t.Errorf("a command waits %v", joinWait)
+	}
 	u := newUser(t)
 	u.must("control", "--socket")
 	u.stopped(func() {
@@ -69,7 +73,7 @@ func TestDaemonThatHangs(t *testing.T) {
 	}
 }
 
-// An editor hears why the daemon that it needs did not start.
+// An editor hears why the daemon that it needs did not start, and a bridge does without it.
 func TestDaemonThatDoesNotStart(t *testing.T) {
 	t.Parallel()
 	u := newUser(t)
@@ -82,5 +86,11 @@ func TestDaemonThatDoesNotStart(t *testing.T) {
 		if out, err := u.run("control", flag); err == nil || !strings.Contains(err.Error(), "the daemon did not start: error: "+socket+" is no socket") {
 			t.Error(flag, out, err)
 		}
+	}
+	bridge := u.command("bridge", "--shared", "ledger")
+	bridge.Stdin = strings.NewReader(greeting("note"))
+	const warned = "warning: the servers of the daemon are not used: the daemon did not start: "
+	if out, err := bridge.CombinedOutput(); err != nil || !bytes.Contains(out, []byte(warned)) || !bytes.Contains(out, []byte(`"content":[`)) {
+		t.Errorf("%s, %v", out, err)
 	}
 }

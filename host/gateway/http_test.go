@@ -335,8 +335,9 @@ func TestRefusedOverHTTP(t *testing.T) {
 		}
 	}
 	for _, ours := range []string{"Host: mcp.example:8080", "Host: MCP.example", "Host: [::1]:80", "Origin: https://mcp.example", "Origin: http://localhost:3000"} {
-		if a := s.post("{", "Authorization: Bearer good", ours); a.StatusCode != 400 {
-			t.Errorf("%s: %d", ours, a.StatusCode)
+		a := s.post("{", "Authorization: Bearer good", ours)
+		if a.StatusCode != 400 || a.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: %d %v", ours, a.StatusCode, a.Header)
 		}
 	}
 	s.url = strings.Replace(s.url, "/mcp/files", "/mcp/file", 1)

@@ -146,6 +146,7 @@ var lengths = []hazard{
 	{"famous example on its line", famousExample + "\n" + frame(one) + frame(two), []string{one, two}},
 	{"length too small", header(35) + one + frame(two) + frame(three), []string{one[:35], two, three}},
 	{"length too large", header(37) + one + frame(two) + frame(three), []string{one + "C", three}},
+	{"length of three", header(len(one+frame(two)+frame(three))) + one + frame(two) + frame(three) + frame(two) + frame(one), []string{one + frame(two) + frame(three), two, one}},
 	{"malformed body", frame("{oops}") + frame(one), []string{"{oops}", one}},
 	{"two lengths", "Content-Length: 36\r\nContent-Length: 35\r\n\r\n" + one + frame(two), []string{two}},
 	{"no length", "Content-Type: text\r\n\r\n" + one + frame(two), []string{two}},
@@ -208,6 +209,7 @@ func TestLengthsSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ stream, want string }{
 		{famousExample + frame(one), `expected a header field or a blank line, got '{'`},
 		{header(35) + one + frame(two), "not as long as its Content-Length says"},
+		{header(37) + one + frame(two) + frame(three), "not as long as its Content-Length says"},
 		{"A: b\r\n\r\n" + frame(one), "has no Content-Length"},
 		{"Content-Length: x\r\n\r\n" + frame(one), "no number up to 1 GiB"},
 		{"Content-Length:\r\n\r\n" + frame(one), "no number up to 1 GiB"},

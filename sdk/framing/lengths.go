@@ -27,8 +27,8 @@ var lengthStart = abi.PackNeedles("Cc")
 //
 // If a server miscounts or leaves out the blank line, the framer logs that and
 // looks for the next Content-Length, in the middle of a line too, since a body
-// has no line end of its own. The wrong message is lost, and at most the one
-// after it.
+// has no line end of its own. The wrong message is lost, and with a length that
+// is too large the messages that it covers.
 type Lengths struct {
 	left   int       // bytes of the current body that are still to come
 	final  final     // of the message

@@ -190,6 +190,9 @@ func TestItDoesNotStart(t *testing.T) {
 // A daemon that hangs is not waited for longer than the caller wants.
 func TestItHangs(t *testing.T) {
 	t.Parallel()
+	if patience != 15*time.Second {
+		t.Errorf("it is waited for %v", patience)
+	}
 	p := newPlace(t)
 	l, err := localsocket.Listen(p.Socket())
 	if err != nil {
