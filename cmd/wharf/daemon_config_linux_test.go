@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -175,7 +176,8 @@ func TestBridgeFollowsItsRules(t *testing.T) {
 	}
 }
 
-// The rules of a project that change meanwhile count at once, in a bridge of its own and in one of the daemon.
+// The rules of a project that change meanwhile count at once, in a bridge of its own and in one of the daemon, and
+// deny everything while they cannot be read.
 func TestBridgeFollowsTheProject(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []string{"--alone", "--shared"} {
@@ -184,14 +186,16 @@ func TestBridgeFollowsTheProject(t *testing.T) {
 		if got := b.list("100"); !strings.Contains(got, `"name":"note"`) {
 			t.Error(got)
 		}
-		rules := filepath.Join(u.folder, "wharf.toml")
-		if err := os.WriteFile(rules, []byte("[access.all]\nmatch = [\"*\"]\ndeny = [\"ledger/note\"]\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		b.hears("notifications/tools/list_changed")
-		b.call("x", false)
-		if got := b.answer(); !strings.Contains(got, "may not call") {
-			t.Error(got)
+		for i, rules := range []string{"[access.all]\nmatch = [\"*\"]\ndeny = [\"ledger/note\"]\n", "", "<<<<<<< HEAD\n[access.all]\n"} {
+			if err := os.WriteFile(filepath.Join(u.folder, "wharf.toml"), []byte(rules), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			b.hears("notifications/tools/list_changed")
+			b.list(strconv.Itoa(101 + i))
+			b.call("x", false)
+			if got := b.answer(); strings.Contains(got, "may not call") != (rules != "") {
+				t.Errorf("%s: with %q: %s", shared, rules, got)
+			}
 		}
 	}
 }

@@ -208,6 +208,7 @@ func (all *worlds) follow() {
 	var told toldMistakes
 	w.run(all.ctx, func() {
 		mistakes := make(map[string][]string) // the folders where each counts
+		errs := make(map[string]error)        // by their texts
 		now, narrowing := a.settings, []string{}
 		for _, one := range all.living() {
 			s, err := all.at(one.viewpoint).load()
@@ -216,13 +217,14 @@ func (all *worlds) follow() {
 				err = one.rules.amend(s, one.gateway)
 			}
 			if err != nil {
-				mistakes[err.Error()] = append(mistakes[err.Error()], plain.Line(one.folder))
+				why := err.Error()
+				errs[why], mistakes[why] = err, append(mistakes[why], plain.Line(one.folder))
 			}
 		}
 		w.follow(now, narrowing...)
 		for _, why := range told.news(slices.Collect(maps.Keys(mistakes))) {
 			slices.Sort(mistakes[why])
-			a.Warn("who may call what in %s is as before: %s", strings.Join(slices.Compact(mistakes[why]), ", "), why)
+			a.Warn("%s", standing(" in "+strings.Join(slices.Compact(mistakes[why]), ", "), errs[why]))
 		}
 	})
 }

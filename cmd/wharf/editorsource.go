@@ -30,10 +30,12 @@ func (s *editorSource) read() (*control.Configuration, error) {
 	}
 	now.searched = s.shared
 	rules, err := now.readRules()
+	if rules != nil {
+		s.rules.now.Store(rules)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s.rules.now.Store(rules)
 	c := &control.Configuration{Plugins: now.plugins, Reconnect: now.reconnect, Access: rules.tables}
 	for _, server := range now.shown() {
 		c.Servers = append(c.Servers, a.flags.withTimeout(server))

@@ -39,14 +39,14 @@ func (l *liveRules) Decide(ctx context.Context, c *policy.Call) policy.Decision 
 // decide has a host go by the rules, even without one: there may be one later.
 func (l *liveRules) decide(c *host.Config) { c.Deciders = []policy.Decider{l} }
 
-// amend has the rules be those of settings, and tells the clients of a gateway whose lists are others then.
+// amend has the rules be those of settings, and tells the clients of a gateway whose lists are others then. With an
+// error other than a [narrowingError] they stay as they are.
 func (l *liveRules) amend(s *settings, g *gateway.Gateway) error {
 	next, err := s.readRules()
-	if err != nil || reflect.DeepEqual(next.tables, l.now.Load().tables) {
-		return err
+	if next != nil && !reflect.DeepEqual(next.tables, l.now.Load().tables) {
+		g.ChangeAccess(func() { l.now.Store(next) })
 	}
-	g.ChangeAccess(func() { l.now.Store(next) })
-	return nil
+	return err
 }
 
 // followRules has the rules be those of the configuration and of the project until ctx ends.
@@ -59,8 +59,8 @@ func (a *app) followRules(ctx context.Context, l *liveRules, g *gateway.Gateway)
 	w.run(ctx, func() { a.reread(l, g, w, &told) })
 }
 
-// reread has the rules be those of the configuration. While that cannot be read, they stay as they are, and the
-// person is told why, once.
+// reread has the rules be those of the configuration. While that cannot be read, they stay as they are; while a
+// project's file cannot be read, they deny everything. The person is told why, once.
 func (a *app) reread(l *liveRules, g *gateway.Gateway, w *configWatcher, told *toldMistakes) {
 	s, err := a.inFolder(a.folder).load()
 	if err == nil {
@@ -72,10 +72,10 @@ func (a *app) reread(l *liveRules, g *gateway.Gateway, w *configWatcher, told *t
 	}
 	var mistakes []string
 	if err != nil {
-		mistakes = []string{err.Error()}
+		mistakes = []string{standing("", err)}
 	}
 	for _, why := range told.news(mistakes) {
-		a.Warn("who may call what is as before: %s", why)
+		a.Warn("%s", why)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
@@ -27,17 +28,33 @@ type readRules struct {
 	tables [][]policy.Table
 }
 
+// readRules returns the rules. While a project's file that may have some cannot be read, the error is a
+// [narrowingError], and the rules deny everything.
 func (s *settings) readRules() (*readRules, error) {
-	narrowed, err := s.narrowed()
-	if err != nil {
-		return nil, exit.WithHint(exit.Configuration(fmt.Errorf("configuration: %w", err)),
+	narrowed, unread := s.narrowed()
+	if unread != nil {
+		narrowed = [][]policy.Table{{{Name: "unread", Match: []string{"*"}, Deny: []string{"*"}, Place: "a file of the project cannot be read"}}}
+		unread = exit.WithHint(exit.Configuration(fmt.Errorf("configuration: %w", narrowingError{unread})),
 			"the file may have rules about who may call what, which hold only when it can be read: mend it")
 	}
 	r, err := policy.New(s.access, narrowed...)
 	if err != nil {
 		return nil, exit.Configuration(fmt.Errorf("configuration: %w", err))
 	}
-	return &readRules{r, append(narrowed, s.access)}, nil
+	return &readRules{r, append(narrowed, s.access)}, unread
+}
+
+// narrowingError is the error of a project's file that may have rules and cannot be read.
+type narrowingError struct{ error }
+
+func (e narrowingError) Unwrap() error { return e.error }
+
+// standing is the warning of a program that runs while the configuration has a mistake. where is " in FOLDER", or "".
+func standing(where string, mistake error) string {
+	if errors.As(mistake, new(narrowingError)) {
+		return fmt.Sprintf("nothing may be called%s: %v", where, mistake)
+	}
+	return fmt.Sprintf("who may call what%s is as before: %v", where, mistake)
 }
 
 // denies reports whether the rules deny a tool of a server to a command.
