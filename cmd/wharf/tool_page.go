@@ -52,11 +52,7 @@ func (a *app) toolPage(tool mcp.Tool) string {
 	default:
 		words = append(words, plain.ShellWord(tool.Name))
 	}
-	for _, p := range arguments {
-		if p.Required {
-			words = append(words, schema.Example(p))
-		}
-	}
+	words = append(words, schema.Examples()...)
 	if a.shell == nil && !a.known() {
 		words = append(words, "-- COMMAND…")
 	}

@@ -28,6 +28,53 @@ func (s *Schema) Example(p Property) string {
 	return plain.ShellWord(p.Name + "=" + string(value))
 }
 
+// Examples are the words for the command line that give the arguments which the schema requires, and those of its
+// first alternative. One object holds those that no word can give.
+func (s *Schema) Examples() (words []string) {
+	names := slices.Clone(s.required)
+	if len(s.either) > 0 {
+		names = append(names, s.either[0]...)
+	}
+	var members []string
+	done := make(map[string]bool)
+	for _, name := range names {
+		switch p := s.about(name); {
+		case done[name]:
+		case Assignable(name):
+			words = append(words, s.Example(p))
+		default:
+			members = append(members, plain.Quote(name)+":"+string(s.example(p, nil, exampleDepth)))
+		}
+		done[name] = true
+	}
+	if len(members) > 0 {
+		words = append(words, plain.ShellWord("{"+strings.Join(members, ",")+"}"))
+	}
+	return words
+}
+
+// alternatives is a hint at what else is required: the arguments that each alternative lacks. It is "" if one has all of
+// its arguments, or if there is none.
+func (s *Schema) alternatives(given Object) string {
+	var all []string
+	for _, names := range s.either {
+		var words []string
+		for _, name := range names {
+			if _, has := given[name]; !has {
+				words = append(words, s.Example(s.about(name)))
+			}
+		}
+		if len(words) == 0 {
+			return ""
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "write " + strings.Join(all, ", or ")
+}
+
 // exampleWith returns an example of an argument whose value has the member at path. path begins
 // with the name of the argument.
 func (s *Schema) exampleWith(path []string) string {
@@ -120,12 +167,30 @@ func (s *Schema) exampleArray(p Property, path []string, depth int) json.RawMess
 		if int(i) < len(of.Enum) {
 			of.Enum = of.Enum[i:] // another one each time, for items that have to differ
 		}
-		items = append(items, string(s.example(of, path, depth-1)))
+		text := string(s.example(of, path, depth-1))
+		if node.UniqueItems && slices.Contains(items, text) {
+			text = another(text, int(i))
+		}
+		items = append(items, text)
 	}
 	if text := "[" + strings.Join(items, ",") + "]"; len(text) <= exampleBytes {
 		return json.RawMessage(text)
 	}
 	return json.RawMessage("[]")
+}
+
+// another returns a value of the same type as one that is there already, for the item at an index.
+func another(text string, at int) string {
+	if number, err := strconv.ParseFloat(text, 64); err == nil {
+		return strconv.FormatFloat(number+float64(at), 'f', -1, 64)
+	}
+	switch text {
+	case "true":
+		return "false"
+	case `"…"`:
+		return plain.Quote("…" + strconv.Itoa(at+1))
+	}
+	return text
 }
 
 // exampleMap returns an example of an object whose members the schema does not name.
@@ -142,6 +207,7 @@ type insides struct {
 	Items         json.RawMessage   `json:"items"`
 	PrefixItems   []json.RawMessage `json:"prefixItems"`
 	MinItems      json.Number       `json:"minItems"`
+	UniqueItems   bool              `json:"uniqueItems"`
 	Others        json.RawMessage   `json:"additionalProperties"`
 	MinProperties json.Number       `json:"minProperties"`
 	Ref           string            `json:"$ref"`

@@ -17,6 +17,9 @@ func TestExamplesFit(t *testing.T) {
 		`{"type":"array","items":{"type":"number"},"minItems":2,"maxItems":2}`:                                    `[1,1]`,
 		`{"type":"array","items":{"type":"array","items":{"type":"number"},"minItems":2},"minItems":1}`:           `[[1,1]]`,
 		`{"type":"array","items":{"enum":["x","y"]},"minItems":2,"uniqueItems":true}`:                             `["x","y"]`,
+		`{"type":"array","items":{"type":"number"},"minItems":3,"uniqueItems":true}`:                              `[1,2,3]`,
+		`{"type":"array","items":{"type":"string"},"minItems":2,"uniqueItems":true}`:                              `["…","…2"]`,
+		`{"type":"array","items":{"type":"boolean"},"minItems":2,"uniqueItems":true}`:                             `[true,false]`,
 		`{"enum":[["x"],["y"]],"type":"array"}`:                                                                   `["x"]`,
 		`{"type":"array","prefixItems":[{"type":"number"},{"type":"boolean"}],"minItems":2}`:                      `[1,true]`,
 		`{"type":"array","minItems":1}`:                                                                           `["…"]`,
@@ -63,6 +66,31 @@ func TestExamplesFit(t *testing.T) {
 		}
 		if err := check.Validate(map[string]any{"v": decodedPlain(t, built["v"])}); err != nil {
 			t.Errorf("%s: %s: %v", schema, word, err)
+		}
+	}
+}
+
+// The example of a call has all that is required: one object for names that no word can give, and one alternative.
+func TestExamplesOfACall(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"properties":{"a":{"type":"integer"},"b":{}},"required":["a"]}`:                                                     `a=1`,
+		`{"properties":{"--x":{},"a":{},"-":{"type":"integer"}},"required":["--x","a","-"]}`:                                  `a=… '{"--x":"…","-":1}'`,
+		`{"properties":{"a":{},"b":{"type":"integer"}},"required":["a"],"anyOf":[{"required":["b","a"]},{"required":["c"]}]}`: `a=… b=1`,
+		`{"anyOf":[{"required":["b"]}]}`: `b=…`,
+		`{}`:                             ``,
+	} {
+		if got := strings.Join(ReadSchema(json.RawMessage(schema)).Examples(), " "); got != want {
+			t.Errorf("%s: %s; want %s", schema, got, want)
+		}
+	}
+	s := ReadSchema(json.RawMessage(`{"properties":{"a":{},"b":{"type":"integer"}},"oneOf":[{"required":["b","a"]},{"required":["c"]}]}`))
+	for given, want := range map[string]string{`{"a":1}`: "write b=1, or c=…", `{}`: "write b=1 a=…, or c=…", `{"a":1,"b":2}`: "", `{"c":1}`: ""} {
+		var object Object
+		if err := json.Unmarshal([]byte(given), &object); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.alternatives(object); got != want {
+			t.Errorf("%s: %s; want %s", given, got, want)
 		}
 	}
 }

@@ -175,7 +175,7 @@ func (x explanation) hint() string {
 	for _, f := range x.faults {
 		path := f.Path()
 		if len(path) == 0 {
-			return x.schema.usage()
+			return cmp.Or(x.schema.alternatives(x.sent), x.schema.usage())
 		}
 		needed = needed && f.Kind == host.FaultMissing && len(path) == 1
 		switch {

@@ -48,6 +48,7 @@ type Schema struct {
 	order      []string                   // of the properties, as the server wrote them
 	required   []string
 	requires   map[string]bool
+	either     [][]string // what else is required, one of these lists
 	defs       map[string]json.RawMessage
 	oldDefs    map[string]json.RawMessage
 
@@ -74,19 +75,32 @@ func ReadSchema(schema json.RawMessage) *Schema {
 		Required   []string                   `json:"required"`
 		Defs       map[string]json.RawMessage `json:"$defs"`
 		OldDefs    map[string]json.RawMessage `json:"definitions"`
+		AnyOf      []alternative              `json:"anyOf"`
+		OneOf      []alternative              `json:"oneOf"`
 	}
 	lenient(schema, &members)
 	requires := make(map[string]bool, len(members.Required))
 	for _, name := range members.Required {
 		requires[name] = true
 	}
-	s := &Schema{nil, nil, members.Required, requires, members.Defs, members.OldDefs, false, false, schemaBudget}
+	var either [][]string
+	for _, one := range slices.Concat(members.AnyOf, members.OneOf) {
+		if len(one.Required) > 0 {
+			either = append(either, one.Required)
+		}
+	}
+	s := &Schema{nil, nil, members.Required, requires, either, members.Defs, members.OldDefs, false, false, schemaBudget}
 	lenient(members.Properties, &s.properties)
 	s.order = keysOf(members.Properties)
 	var all map[string]json.RawMessage
 	lenient(schema, &all)
 	s.empty = string(all["type"]) == `"object"` && !hasAny(all, append(elsewhere, "properties", "additionalProperties"))
 	return s
+}
+
+// alternative is a branch of a union.
+type alternative struct {
+	Required []string `json:"required"`
 }
 
 // elsewhere are keywords for parts of a schema that are not read here, but may name arguments.
