@@ -23,8 +23,8 @@ func permits(entry *config.Server, tool string) error {
 		}
 		key, remedy := entry.ToolsKey(false), entry.Remedy(name)
 		if key == "" || remedy != "" {
-			return hosterr.Errorf(ErrDenied, fmt.Sprintf("%s in the files of the client, or write an entry for %s of your own",
-				cmp.Or(remedy, fmt.Sprintf("change what forbids %q", name)), entry.Name),
+			return hosterr.Errorf(ErrDenied, fmt.Sprintf("%s, or write an entry for %s of your own",
+				cmp.Or(remedy, fmt.Sprintf("change what forbids %q in the files of the client", name)), entry.Name),
 				"call %s on %s: the configuration of the client that has the entry forbids the tool", tool, entry.Name)
 		}
 		return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of %s in the entry of %s", name, key, entry.Name),

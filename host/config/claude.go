@@ -29,6 +29,7 @@ type denials struct {
 	rules    []*denial
 	servers  map[string]string // the places that disable servers, by name, as foldName has it
 	off      string            // the place that turns all servers off, or ""
+	own      []*document       // a person's own files of the client, for the servers of a project
 	warnings []string          // for people: of settings that cannot be read
 
 	deniedServers []serverRule
@@ -104,6 +105,8 @@ func denialsFor(path, cwd string) (d denials) {
 			d.servers = nil
 		}
 	}
+	docs, warnings := ownDocuments(c, path)
+	d.own, d.warnings = docs, append(d.warnings, warnings...)
 	return d
 }
 
@@ -122,6 +125,8 @@ func (d *denials) readOwn(path string) bool {
 		own.readAll(ownOfClaude()...)
 		own.readProjects(path, statesOfClaude...)
 	}
+	docs, warnings := ownDocuments(c, path)
+	d.own, own.warnings = append(d.own, docs...), append(own.warnings, warnings...)
 	for _, r := range own.rules {
 		known := func(other *denial) bool { return other.file == r.file && other.rule == r.rule }
 		if r.general = true; !slices.ContainsFunc(d.rules, known) {
@@ -135,7 +140,7 @@ func (d *denials) readOwn(path string) bool {
 	d.allowLists = append(d.allowLists, own.allowLists...)
 	d.allowFiles = append(d.allowFiles, own.allowFiles...)
 	d.warnings = append(d.warnings, own.warnings...)
-	return len(own.rules)+len(own.servers)+len(own.deniedServers)+len(own.allowLists)+len(own.warnings) > 0
+	return len(own.rules)+len(own.servers)+len(own.deniedServers)+len(own.allowLists)+len(docs)+len(own.warnings) > 0
 }
 
 // ownOfClaude returns the paths of a person's own settings of Claude Code, and of those of an administrator.
@@ -267,6 +272,17 @@ func (d *denials) takeOff(path string, doc *document) {
 	}
 }
 
+// offInCode returns the key by which settings of VS Code turn all servers off, or "".
+func offInCode(doc *document) string {
+	switch {
+	case doc.root["chat.mcp.enabled"] == false:
+		return "chat.mcp.enabled"
+	case doc.root["chat.mcp.access"] == "none":
+		return "chat.mcp.access"
+	}
+	return ""
+}
+
 // takeRules adds the rules about tools in the list of a key.
 func (d *denials) takeRules(path, key string, doc *document) {
 	for _, rule := range doc.texts(strings.Split(key, ".")...) {
@@ -303,6 +319,9 @@ func (f *forbidden) beside(d denials) {
 	}
 	for name, file := range d.servers {
 		f.servers[name] = file
+	}
+	for _, doc := range d.own {
+		f.also = append(f.also, forbiddenIn(doc, section{}, place{}))
 	}
 	for _, one := range d.rules {
 		if one.pattern != "" {

@@ -157,6 +157,8 @@ type Server struct {
 
 	remedies map[string]string // see Remedy
 	denied   []string          // the DisabledTools that the person's own settings of a client add to a project's file
+
+	enabledByFile *[]string // the EnabledTools without those settings; nil where there are none
 }
 
 // The values of [Server.Share]. Clients of different users, or that offer different
@@ -178,6 +180,14 @@ func (s *Server) Permits(tool string) bool {
 // the person's own settings of the client, and no part of what a person approves.
 func (s *Server) DisabledByFile() []string {
 	return slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(s.denied, tool) })
+}
+
+// EnabledByFile is DisabledByFile for EnabledTools.
+func (s *Server) EnabledByFile() []string {
+	if s.enabledByFile != nil {
+		return *s.enabledByFile
+	}
+	return s.EnabledTools
 }
 
 // ToolsKey returns the key that EnabledTools, or else DisabledTools, has in the entry's file. It

@@ -271,6 +271,9 @@ func (f *File) bound(now *File, err error) (*File, error) {
 		s.denied = slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool {
 			return at >= 0 && slices.Contains(f.Servers[at].DisabledTools, tool)
 		})
+		if at >= 0 {
+			s.enabledByFile = &f.Servers[at].EnabledTools
+		}
 	}
 	return now, nil
 }

@@ -15,14 +15,16 @@ import (
 // No two clients use the same key for this with different meanings, so the keys count in a file
 // of any name.
 type forbidden struct {
-	servers map[string]string // the keys that forbid them, by name, as foldName has it
+	file    string            // with the rules
+	servers map[string]string // the places that forbid them, by name, as foldName has it
 	all     bool              // every server
-	allKey  string            // the key that forbids every server, or ""
+	allKey  string            // the place that forbids every server, or ""
 	only    map[string]string // the only servers that may be used, by such names; nil is all
-	onlyKey string            // the key that names them
+	onlyKey string            // the place that names them
 	rules   []toolRule        // in order: a later one takes precedence
 	starts  []any             // Amp's rules about servers; the first rule that fits a server counts
 	denied  denials           // in other files
+	also    []*forbidden      // what a person's own files of the client forbid
 	notes   []*Error
 	work    int // bytes of patterns that may still be compared
 }
@@ -63,14 +65,17 @@ var (
 // forbiddenIn reads what a file, and others of its client, forbid to the servers of a section.
 func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f := &forbidden{
+		file:    doc.path,
 		servers: make(map[string]string),
 		work:    maxCompare,
 	}
-	f.allKey = offInCode(doc)
-	f.all = f.allKey != ""
+	in := " in " + doc.path
+	if key := offInCode(doc); key != "" {
+		f.all, f.allKey = true, key+in
+	}
 	add := func(set map[string]string, path ...string) {
 		for _, name := range doc.texts(path...) {
-			set[foldName(name)] = strings.Join(path, ".")
+			set[foldName(name)] = strings.Join(path, ".") + in
 		}
 	}
 	add(f.servers, "mcp", "excluded") // Gemini, now and before, and Qwen Code
@@ -78,7 +83,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	for _, path := range [][]string{{"mcp", "allowed"}, {"allowMCPServers"}} {
 		if _, list := doc.at(path).([]any); list {
 			if f.only == nil {
-				f.only, f.onlyKey = make(map[string]string), strings.Join(path, ".")
+				f.only, f.onlyKey = make(map[string]string), strings.Join(path, ".")+in
 			}
 			add(f.only, path...)
 		}
@@ -112,17 +117,6 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 		f.rules[i] = r
 	}
 	return f
-}
-
-// offInCode returns the key by which settings of VS Code turn all servers off, or "".
-func offInCode(doc *document) string {
-	switch {
-	case doc.root["chat.mcp.enabled"] == false:
-		return "chat.mcp.enabled"
-	case doc.root["chat.mcp.access"] == "none":
-		return "chat.mcp.access"
-	}
-	return ""
 }
 
 // texts returns the texts of the list at a path. A single text counts as a list.
@@ -268,10 +262,16 @@ func (f *forbidden) zed(doc *document) {
 // apply restricts a server to what its client permits it. name is the client's name for the
 // server.
 func (f *forbidden) apply(e *entry, s *Server, name string) {
+	s.remedies = make(map[string]string)
+	for _, one := range append([]*forbidden{f}, f.also...) {
+		one.restrict(e, s, name)
+	}
+}
+
+func (f *forbidden) restrict(e *entry, s *Server, name string) {
 	for _, r := range f.rules {
 		f.work -= len(r.pattern)
 	}
-	s.remedies = make(map[string]string)
 	if forbids, remedy := f.forbidsServer(s, name); forbids {
 		if !s.Disabled {
 			s.remedies[""] = remedy
@@ -298,8 +298,13 @@ func (f *forbidden) apply(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
-				if s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, r.key); r.others {
-					s.remedies[rest] = "name it in " + r.key
+				file := f.file
+				if r.denial != nil {
+					file = r.denial.file
+				}
+				where := r.key + " in " + file
+				if s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, where); r.others {
+					s.remedies[rest] = "name it in " + where
 				}
 				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
@@ -339,7 +344,7 @@ func (f *forbidden) forbidsServer(s *Server, name string) (forbids bool, remedy 
 	case f.only != nil && !allowed:
 		return true, fmt.Sprintf("add %q to %s", name, f.onlyKey)
 	case f.rejects(s):
-		return true, "change amp.mcpPermissions"
+		return true, "change amp.mcpPermissions in " + f.file
 	}
 	switch file, key := f.denied.deniedBy(s, name); key {
 	case "deniedMcpServers":

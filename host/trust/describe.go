@@ -50,10 +50,11 @@ func (a *Approval) describe(s config.Server, plugins map[string]config.Plugin, b
 		}
 	}
 	a.list("options", options...)
-	if s.EnabledTools != nil && len(s.EnabledTools) == 0 { // unlike nil, which is all
+	enabled := s.EnabledByFile()
+	if enabled != nil && len(enabled) == 0 { // unlike nil, which is all
 		a.add("tools", "none is enabled")
 	}
-	a.list("enabled tools", s.EnabledTools...)
+	a.list("enabled tools", enabled...)
 	a.list("disabled tools", s.DisabledByFile()...)
 	return nil
 }
