@@ -30,7 +30,12 @@ func permits(entry *config.Server, tool string) error {
 		return hosterr.Errorf(ErrDenied, fmt.Sprintf("take %q out of %s in the entry of %s", name, key, entry.Name),
 			"call %s on %s: the tool is among the %s of its entry", tool, entry.Name, key)
 	}
-	key := cmp.Or(entry.ToolsKey(true), "enabled_tools")
+	key := entry.ToolsKey(true)
+	if remedy := entry.Remedy("*"); key == "" && remedy != "" {
+		return hosterr.Errorf(ErrDenied, fmt.Sprintf("%s, or write an entry for %s of your own", remedy, entry.Name),
+			"call %s on %s: the configuration of the client that has the entry does not permit the tool", tool, entry.Name)
+	}
+	key = cmp.Or(key, "enabled_tools")
 	return hosterr.Errorf(ErrDenied, fmt.Sprintf("add %q to %s in the entry of %s", tool, key, entry.Name),
 		"call %s on %s: the tool is not among the %s of its entry", tool, entry.Name, key)
 }

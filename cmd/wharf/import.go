@@ -130,6 +130,9 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	if err != nil {
 		return nil, nil, exit.Usage(err, "")
 	}
+	for i, name := range only {
+		only[i] = cmp.Or(config.ShellName(name), name)
+	}
 	var names []string
 	for _, f := range found {
 		if f.Err != nil {

@@ -19,6 +19,10 @@ import (
 	"context"
 	"os"
 	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -45,6 +49,8 @@ func run(args []string, std *term.Terminal) int {
 	defer interruption.Stop()
 	std.Life, std.Interrupt, a.interrupt = ctx, interruption.Raise, interruption
 	root := newRoot(a)
+	args = splitShort(root, args)
+	a.argv = args
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" || args[0] == "-V") {
 		args = []string{"version"}
 	}
@@ -54,6 +60,35 @@ func run(args []string, std *term.Terminal) int {
 	a.tracing.close()
 	a.closeRecorders()
 	return a.report(ctx, err)
+}
+
+// splitShort returns a command line in which short flags in one word before the command, as -qo FORMAT, are two words
+// where the last takes a value: cobra would take that value for the command.
+func splitShort(root *cobra.Command, args []string) []string {
+	args = slices.Clone(args)
+	for i := 0; i < len(args) && len(args[i]) > 1 && args[i][0] == '-' && args[i] != "--"; i++ {
+		if name, long := strings.CutPrefix(args[i], "--"); long {
+			if flag := root.Flag(name); flag != nil && flag.NoOptDefVal == "" {
+				i++ // its value
+			}
+			continue
+		}
+		for at := 1; at < len(args[i]); at++ {
+			flag := cmp.Or(root.Flags().ShorthandLookup(args[i][at:at+1]), root.PersistentFlags().ShorthandLookup(args[i][at:at+1]))
+			if flag == nil || flag.NoOptDefVal == "" && at < len(args[i])-1 {
+				break // unknown, or its value is in the word
+			}
+			if flag.NoOptDefVal == "" && at > 1 {
+				args = slices.Replace(args, i, i+1, args[i][:at], "-"+args[i][at:])
+				i++
+			}
+			if flag.NoOptDefVal == "" {
+				i++ // its value
+				break
+			}
+		}
+	}
+	return args
 }
 
 // closeRecorders closes the files of the recorders. If a file is not complete it only warns,

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/internal/testenv"
 	"github.com/wharf-mcp/wharf/plugins"
 )
@@ -180,5 +181,27 @@ func gone(ts *testscript.TestScript, neg bool, args []string) {
 func oneLine(ts *testscript.TestScript, _ bool, args []string) {
 	if text := ts.ReadFile(args[0]); strings.Count(text, "\n") != 1 || !strings.HasSuffix(text, "\n") {
 		ts.Fatalf("%s is not one line: %q", args[0], text)
+	}
+}
+
+// Short flags in one word are apart where the last takes the next word, before the command alone.
+func TestSplitShort(t *testing.T) {
+	root := newRoot(&app{Terminal: &term.Terminal{}})
+	for line, want := range map[string]string{
+		"-qo text call -qo x":      "-q -o text call -qo x",
+		"-qotext call":             "-qotext call",
+		"-o text -qo json call":    "-o text -q -o json call",
+		"--config -qo call":        "--config -qo call",
+		"--config=f -qo text call": "--config=f -q -o text call",
+		"-qe A=1 call x -- y":      "-q -e A=1 call x -- y",
+		"-zo text":                 "-zo text",
+		"- -qo":                    "- -qo",
+		"-- -qo text":              "-- -qo text",
+		"-qo":                      "-q -o",
+		"call demo -qo text":       "call demo -qo text",
+	} {
+		if got := strings.Join(splitShort(root, strings.Fields(line)), " "); got != want {
+			t.Errorf("%s: %s; want %s", line, got, want)
+		}
 	}
 }

@@ -224,8 +224,8 @@ func (f *forbidden) amp(doc *document) {
 // zed reads Zed's permissions of tools, except those that depend on arguments, and what its default profile has off.
 func (f *forbidden) zed(doc *document) {
 	permissions := []string{"agent", "tool_permissions"}
-	all := doc.at(append(permissions, "default"))
-	if what, ok := all.(string); ok {
+	general := doc.at(append(permissions, "default"))
+	if what, ok := general.(string); ok {
 		f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: "mcp:*", before: zedTool, permits: what != "deny"})
 	}
 	one := func(name string) any { return doc.at(append(slices.Clone(permissions), "tools", name, "default")) }
@@ -240,18 +240,20 @@ func (f *forbidden) zed(doc *document) {
 	}
 	path := []string{"agent", "profiles", profile}
 	key := strings.Join(path, ".")
-	some := doc.at(append(path, "enable_all_context_servers")) == false
+	table, _ := doc.at(path).(map[string]any)
+	all, given := table["enable_all_context_servers"]
+	some := all == false || table != nil && !given && profile != "write" && profile != "ask" // Zed's own two have it
 	if some {
 		f.rules = append(f.rules, toolRule{key: key, pattern: "mcp:*", before: zedTool, others: true})
 	}
-	servers, _ := doc.at(append(path, "context_servers")).(map[string]any)
+	servers, _ := table["context_servers"].(map[string]any)
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		settings, _ := servers[server].(map[string]any)
 		tools, _ := settings["tools"].(map[string]any)
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
 			name := "mcp:" + server + ":" + tool
 			// A profile permits nothing that the permissions deny.
-			switch what := cmp.Or(one(name), all); {
+			switch what := cmp.Or(one(name), general); {
 			case tools[tool] == false, some && tools[tool] == true && what != "deny":
 				f.rules = append(f.rules, toolRule{key: key, pattern: name, before: zedTool, permits: tools[tool] == true})
 			}

@@ -52,6 +52,15 @@ func listedName(i int, item any) string {
 // longestName is the longest name of a server, in bytes; see names.
 const longestName = 64
 
+// ShellName returns the name that a server of another client's file gets here, as long as no other server of the file
+// has that.
+func ShellName(name string) string {
+	if names.MatchString(name) {
+		return name
+	}
+	return shellName(name, longestName)
+}
+
 // shellName returns a name as one that needs no quotes in a shell, of at most limit bytes; "" if
 // nothing is left of it.
 func shellName(name string, limit int) string {

@@ -113,6 +113,8 @@ func (s *Schema) example(p Property, path []string, depth int) json.RawMessage {
 		return json.RawMessage("true")
 	case depth < exampleDepth && len(path) == 0 && slices.Contains(p.Types, "null"): // such as the next of a list
 		return json.RawMessage("null")
+	case len(p.Types) == 1 && p.Types[0] == "null":
+		return json.RawMessage("null")
 	case isArray:
 		return s.exampleArray(p, path, depth)
 	}
@@ -196,10 +198,19 @@ func another(text string, at int) string {
 // exampleMap returns an example of an object whose members the schema does not name.
 func (s *Schema) exampleMap(p Property, depth int) string {
 	node := s.inside(p.schema, func(n *insides) bool { return n.MinProperties != "" })
-	if least, _ := node.MinProperties.Int64(); least != 1 || depth == 0 {
+	least, _ := node.MinProperties.Int64()
+	if depth == 0 {
 		return "{}"
 	}
-	return objectOf("…", s.example(s.of(node.Others), nil, depth-1))
+	var members []string
+	for i := range min(least, exampleItems) {
+		name := "…"
+		if i > 0 {
+			name += strconv.FormatInt(i+1, 10)
+		}
+		members = append(members, plain.Quote(name)+":"+string(s.example(s.of(node.Others), nil, depth-1)))
+	}
+	return "{" + strings.Join(members, ",") + "}"
 }
 
 // insides are the keywords for what an array or an object has in it.

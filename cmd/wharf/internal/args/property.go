@@ -162,12 +162,15 @@ func (s *Schema) property(schema json.RawMessage, depth int) (p Property) {
 		p = s.property(s.resolve(node.Ref), depth)
 		p.Ref = node.Ref
 	}
-	for _, branch := range slices.Concat(node.AllOf, node.AnyOf, node.OneOf) {
+	for i, branch := range slices.Concat(node.AllOf, node.AnyOf, node.OneOf) {
 		of := s.property(branch, depth)
 		p.Enum = append(p.Enum, of.Enum...)
 		p.Items = append(p.Items, of.Items...)
 		p.of = append(p.of, of.of...)
 		p.Ref = cmp.Or(p.Ref, of.Ref)
+		if i < len(node.AllOf) { // what bounds a branch of a union does not bound the others
+			p.Limits, p.bounds = append(p.Limits, of.Limits...), cmp.Or(p.bounds, of.bounds)
+		}
 	}
 	p.Description = cmp.Or(node.Description, p.Description)
 	if node.Default != nil {
