@@ -144,11 +144,15 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	}
 }
 
-// qwen reads the rules of Qwen Code about tools, in which mcp__SERVER means all that a server has.
+// qwen reads the rules of Qwen Code about tools, in which mcp__SERVER means all that a server has. It joins the first
+// three lists (packages/cli/src/config/config.ts).
 func (f *forbidden) qwen(doc *document) {
-	f.forbid(claudeTool, doc, "permissions", "deny")
-	for i := range f.rules {
-		if r := f.rules[i]; r.key == "permissions.deny" && !strings.HasSuffix(r.pattern, "*") {
+	first := len(f.rules)
+	for _, path := range [][]string{{"permissions", "deny"}, {"tools", "exclude"}, {"excludeTools"}, {"tools", "disabled"}} {
+		f.forbid(claudeTool, doc, path...)
+	}
+	for _, r := range f.rules[first:] {
+		if !strings.HasSuffix(r.pattern, "*") {
 			r.pattern += "__*"
 			f.rules = append(f.rules, r)
 		}

@@ -74,6 +74,8 @@ func TestForbidden(t *testing.T) {
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "excludeMCPServers": ["x"]}`, "disabled"},
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "allowMCPServers": ["z"]}`, "disabled"},
 		{".gemini/settings.json", `{"mcpServers": {` + x + `}, "tools": {"exclude": ["x__die", "mcp_x_get", "del_one", "ShellTool(rm)"]}}`, "get_all del_two"},
+		{".qwen/settings.json", `{"mcpServers": {` + x + `}, "tools": {"exclude": ["mcp__x__get", "x__die"], "disabled": ["mcp__x__del_one"]}}`, "get_all del_two"},
+		{".qwen/settings.json", `{"mcpServers": {` + x + `}, "excludeTools": ["mcp__x"]}`, ""},
 		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["fs_read", "@x/get", "@x/die", "@y/del_one"]}`, "get die"},
 		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["@x", "@y/get"]}`, "get die get_all del_one del_two"},
 		{".amazonq/cli-agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["*"]}`, "get die get_all del_one del_two"},
