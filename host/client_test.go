@@ -80,6 +80,10 @@ func TestAddClient(t *testing.T) {
 						return json.RawMessage(`{"roots":[{"uri":"file:///` + server + `"}]}`), nil
 					},
 				},
+				Other: func(_ context.Context, _, method string, _ json.RawMessage) (json.RawMessage, error) {
+					t.Errorf("%s has a handler", method)
+					return nil, nil
+				},
 			})
 		},
 		"three at file:///curious/roots/list": func() (*host.Session, error) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
@@ -77,7 +78,7 @@ func TestAccountAtEachStart(t *testing.T) {
 		}
 	}
 	h := newHost(t, host.Config{
-		VaultDir: dir, Reconnect: brisk,
+		VaultDir: dir, Reconnect: config.Reconnect{Backoff: slices.Repeat([]time.Duration{time.Millisecond}, 1000), Failures: 1000},
 		Files: map[string]config.Plugin{"sealer": {Name: "sealer", File: testenv.Plugin(t, sealerPackage)}},
 	})
 	w := watch(t, h)
@@ -93,9 +94,12 @@ func TestAccountAtEachStart(t *testing.T) {
 	if _, err := s.CallTool(t.Context(), "dies", nil); err == nil {
 		t.Error("the process did not die")
 	}
-	n := until(t, w, "member", status.Reconnecting)
-	for !strings.Contains(fmt.Sprint(n.Err), "PASS is not set, or wrong") {
-		n = until(t, w, "member", status.Reconnecting)
+	for said := ""; !strings.Contains(said, "PASS is not set, or wrong"); {
+		n, err := w.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = fmt.Sprint(n.Err)
 	}
 	store(strings.TrimSpace(pass))
 	until(t, w, "member", status.Connected)

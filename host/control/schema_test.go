@@ -272,11 +272,43 @@ func TestPage(t *testing.T) {
 			}
 		}
 	}
+	told := make(map[string]bool) // the kinds in the rows of codes
+	for _, row := range regexp.MustCompile("(?m)^\\| -[0-9]+ \\|[^|]*\\|").FindAll(page, -1) {
+		row = regexp.MustCompile(`\([^)]*\)`).ReplaceAll(row, nil)
+		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllSubmatch(row, -1) {
+			told[string(name[1])] = true
+		}
+	}
+	for file, list := range map[string][]string{"fault.go": plainTexts(allKinds), "event.go": plainTexts(allEvents)} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var declared []string
+		for _, c := range regexp.MustCompile(`Kind = "([^"]+)"`).FindAllSubmatch(source, -1) {
+			declared = append(declared, string(c[1]))
+		}
+		slices.Sort(declared)
+		if slices.Sort(list); !slices.Equal(declared, list) {
+			t.Errorf("%s declares %q, and the schema has %q", file, declared, list)
+		}
+	}
+	kinds := plainTexts(allKinds)
+	if slices.Sort(kinds); !slices.Equal(slices.Sorted(maps.Keys(told)), kinds) {
+		t.Errorf("the rows of codes have the kinds %q", slices.Sorted(maps.Keys(told)))
+	}
 	for _, code := range []int{CodeFailed, CodeNotInitialized, CodeInvalidRequest, CodeUnknownMethod, CodeInvalidParams, CodeCancelled} {
 		if row := fmt.Sprintf("\n| %d | `", code); !bytes.Contains(page, []byte(row)) {
 			t.Errorf("it has no row of errors with the code %d", code)
 		}
 	}
+}
+
+func plainTexts[T ~string](kinds []T) (all []string) {
+	for _, kind := range kinds {
+		all = append(all, string(kind))
+	}
+	return all
 }
 
 // mcphub are the routes below /api of mcp-hub 4.2.0 (src/server.js), its marketplace aside, and its events

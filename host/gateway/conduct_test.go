@@ -181,8 +181,8 @@ func TestServerTakesBackItsQuestion(t *testing.T) {
 	c.send(initialized)
 	srv.send(`{"jsonrpc":"2.0","id":"q","method":"sampling/createMessage","params":{}}`)
 	c.want(`{"jsonrpc":"2.0","id":$q,"method":"sampling/createMessage","params":{}}`)
-	srv.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}}`)
-	c.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$q}}`)
+	srv.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q","reason":"s\u0061tisfied"}}`)
+	c.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$q,"reason":"s\u0061tisfied"}}`)
 }
 
 // parked has a modern client's call parked at a legacy server, and returns both sides. The client

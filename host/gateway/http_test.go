@@ -69,6 +69,11 @@ func (s *site) do(ctx context.Context, method, body string, headers ...string) *
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { response.Body.Close() })
+	for name := range response.Header {
+		if strings.HasPrefix(name, "Access-Control-") {
+			s.t.Errorf("pages of other origins may read it: %s", name)
+		}
+	}
 	a := &answer{s.t, response, bufio.NewScanner(response.Body)}
 	a.lines.Buffer(nil, 1<<25)
 	return a

@@ -134,7 +134,7 @@ func (c *connection) redact(text string) string { return string(c.secrets.Redact
 
 // explainEnd adds two things to the error of a server that has ended: why the server ended, and what
 // it wrote to stderr since its start. If the server was up, explainEnd quotes only the stderr since
-// the oldest pending call began, because earlier lines have nothing to do with the pending calls.
+// it was last without a call, because earlier lines have nothing to do with the pending calls.
 func (c *connection) explainEnd(cause error) error {
 	if !errors.As(cause, new(*guest.EndedError)) {
 		return cause

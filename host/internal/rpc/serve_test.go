@@ -169,6 +169,9 @@ func TestServerTakesBack(t *testing.T) {
 
 // A reason that is no text, or is long, is as none. One may come before the id.
 func TestReasonsOfCancellations(t *testing.T) {
+	if maxReason != 1<<10 {
+		t.Errorf("a reason has %d bytes at most", maxReason)
+	}
 	longest := `"` + strings.Repeat("a", maxReason-2) + `"`
 	for params, want := range map[string]string{
 		`{"reason":"e\u006eough","requestId":"x"}`:         `"e\u006eough"`,
@@ -240,6 +243,9 @@ func TestCloseFromHandlers(t *testing.T) {
 // TestCourierIsBounded: a server that asks and does not read gets no more than
 // a bounded number of refusals, and Deliver does not wait for it.
 func TestCourierIsBounded(t *testing.T) {
+	if maxUnsent != 256 {
+		t.Errorf("%d answers wait at most", maxUnsent)
+	}
 	l := &stuckLink{stuck: make(chan struct{})}
 	p := NewPeer(Config{Link: l})
 	for i := range 10 * maxUnsent {
