@@ -161,6 +161,11 @@ func TestSocketWithoutHTTP(t *testing.T) {
 	if said, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
 		t.Errorf("%v: %s, want %s", err, said, want)
 	}
+	want = "\nhint: it is a socket: for HTTP write unix://" + path + "; for MCP without HTTP, as `wharf serve --unix` speaks it, write an entry with " +
+		"transport = \"socket\" and address = \"unix:" + path + "\"; `wharf plugin add socket` installs that plugin\n"
+	if said, err := exec.Command("wharf", "ping", path).CombinedOutput(); err == nil || !strings.Contains(string(said), want) {
+		t.Errorf("%v: %s, want %s", err, said, want)
+	}
 }
 
 // A server that ends a connection at the first words of TLS may be one without TLS: each command

@@ -53,7 +53,7 @@ func (a *app) target(cmd *cobra.Command, args []string) (host.Server, []string, 
 	}
 	server, err := a.named(args[0], hint)
 	if s, _ := a.load(); err != nil && s != nil && !s.has(args[0]) && s.whyLeftOut(args[0]) == nil {
-		hint := cmp.Or(below[cmd.Name()+" "+args[0]], a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
+		hint := cmp.Or(below[cmd.Name()+" "+args[0]], atSocket(args[0]), a.orMeant(args[0], a.forgotten(cmd)), a.joined(args[0]), a.lacksScheme(args[0]))
 		if hint == "" && (cmd.Name() == "call" || cmd.Name() == "tools") {
 			hint = a.toolFirst(args)
 		}
@@ -75,6 +75,17 @@ var below = map[string]string{
 	"tools list": "`wharf tools SERVER` lists them", "tools call": "`wharf call SERVER TOOL` calls one",
 	"resources list": "`wharf resources SERVER` lists them", "resources read": "`wharf read SERVER URI` reads one",
 	"prompts list": "`wharf prompts SERVER` lists them", "prompts get": "`wharf prompt SERVER PROMPT` fills one in",
+}
+
+// atSocket returns a hint if a word is the path of a socket, or "".
+func atSocket(word string) string {
+	info, err := os.Stat(word)
+	path, wrong := filepath.Abs(word)
+	if err != nil || wrong != nil || info.Mode().Type() != os.ModeSocket {
+		return ""
+	}
+	return fmt.Sprintf("it is a socket: for HTTP write unix://%s; for MCP without HTTP, as `wharf serve --unix` speaks it, "+
+		"write an entry with transport = \"socket\" and address = %q; `wharf plugin add socket` installs that plugin", plain.Word(path), "unix:"+path)
 }
 
 // flagBehind returns the first of the words that is a flag with the name of one of cmd's, with its

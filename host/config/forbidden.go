@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +21,7 @@ type forbidden struct {
 	only    map[string]string // the only servers that may be used, by such names; nil is all
 	onlyKey string            // the place that names them
 	rules   []toolRule        // in order: a later one takes precedence
+	lists   map[string]bool   // the keys that permit what they name alone
 	starts  []any             // Amp's rules about servers; the first rule that fits a server counts
 	denied  denials           // in other files
 	also    []*forbidden      // what a person's own files of the client forbid
@@ -45,7 +45,7 @@ type toolRule struct {
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
 	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
-	others  bool    // it forbids what key does not name, and stands in no file
+	others  bool    // it forbids what no rule of its key permits, and stands in no file; no rule of another key permits that
 	denial  *denial // the rule, if it is in a file of its own
 }
 
@@ -67,6 +67,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f := &forbidden{
 		file:    doc.path,
 		servers: make(map[string]string),
+		lists:   make(map[string]bool),
 		work:    maxCompare,
 	}
 	in := " in " + doc.path
@@ -99,6 +100,7 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 	f.forbid(geminiTool, doc, "excludeTools")
 	f.agent(doc)
 	f.qwen(doc)
+	f.ampEnabled(doc)
 	f.forbid(doubleTool, doc, "amp.tools.disable")
 	f.amp(doc)
 	f.zed(doc)
@@ -144,127 +146,6 @@ func (f *forbidden) forbid(before []string, doc *document, path ...string) {
 	}
 }
 
-// qwen reads the rules of Qwen Code about tools, in which mcp__SERVER means all that a server has. It joins the first
-// three lists (packages/cli/src/config/config.ts).
-func (f *forbidden) qwen(doc *document) {
-	first := len(f.rules)
-	for _, path := range [][]string{{"permissions", "deny"}, {"tools", "exclude"}, {"excludeTools"}, {"tools", "disabled"}} {
-		f.forbid(claudeTool, doc, path...)
-	}
-	for _, r := range f.rules[first:] {
-		if !strings.HasSuffix(r.pattern, "*") {
-			r.pattern += "__*"
-			f.rules = append(f.rules, r)
-		}
-	}
-}
-
-// agent reads the list of the tools that an agent of Amazon Q's CLI or of Kiro has: "*" is all, @SERVER all those of a
-// server, and @SERVER/TOOL one. A file without a list forbids nothing here.
-func (f *forbidden) agent(doc *document) {
-	c := clientOf(doc.path)
-	list, listed := doc.root["tools"].([]any)
-	if !listed || c == nil || c.id != "amazonq" && c.id != "kiro" || slices.Contains(list, any("*")) {
-		return
-	}
-	f.rules = append(f.rules, toolRule{key: "tools", pattern: "@*", before: agentTool, others: true})
-	for _, name := range doc.texts("tools") {
-		if strings.HasPrefix(name, "@") && !strings.Contains(name, "/") {
-			name += "/*"
-		}
-		f.rules = append(f.rules, toolRule{key: "tools", pattern: name, before: agentTool, permits: true})
-	}
-}
-
-// opencode reads opencode's tables of tools and of permissions. Among the permissions, "ask"
-// permits.
-func (f *forbidden) opencode(doc *document) {
-	add := func(key, pattern string, permits bool) {
-		if !permits { // "?" is one character: a wider pattern may forbid, but not permit
-			pattern = strings.ReplaceAll(pattern, "?", "*")
-		}
-		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
-	}
-	for _, pattern := range doc.under("tools") {
-		if permits, ok := doc.at([]string{"tools", pattern}).(bool); ok {
-			add("tools", pattern, permits)
-		}
-	}
-	if doc.root["permission"] == "deny" {
-		add("permission", "*", false)
-	}
-	for _, pattern := range doc.under("permission") {
-		v := doc.at([]string{"permission", pattern})
-		if of, table := v.(map[string]any); table { // by arguments: "*" is any
-			v = of["*"]
-		}
-		if what, ok := v.(string); ok {
-			add("permission", pattern, what != "deny")
-		}
-	}
-}
-
-// amp reads Amp's rules about tools and those about servers. The first rule that fits a tool
-// counts.
-func (f *forbidden) amp(doc *document) {
-	f.starts, _ = doc.root["amp.mcpPermissions"].([]any)
-	const key = "amp.permissions"
-	list, _ := doc.root[key].([]any)
-	for _, item := range slices.Backward(list) {
-		rule, _ := item.(map[string]any)
-		tool, _ := rule["tool"].(string)
-		rejects := rule["action"] == "reject"
-		switch {
-		case tool == "":
-		case rule["matches"] == nil:
-			f.rules = append(f.rules, toolRule{key: key, pattern: tool, before: doubleTool, permits: !rejects})
-		case rejects:
-			e := newEntry(doc, "")
-			f.notes = append(f.notes, e.mistake(key, "rejects %s by its arguments, which wharf does not do; forbid it with disabled_tools, if you mean all of it", tool))
-		}
-	}
-}
-
-// zed reads Zed's permissions of tools, except those that depend on arguments, and what its default profile has off.
-func (f *forbidden) zed(doc *document) {
-	permissions := []string{"agent", "tool_permissions"}
-	general := doc.at(append(permissions, "default"))
-	if what, ok := general.(string); ok {
-		f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: "mcp:*", before: zedTool, permits: what != "deny"})
-	}
-	one := func(name string) any { return doc.at(append(slices.Clone(permissions), "tools", name, "default")) }
-	for _, name := range doc.under(append(permissions, "tools")...) {
-		if what, ok := one(name).(string); ok {
-			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: name, before: zedTool, permits: what != "deny"})
-		}
-	}
-	profile, named := doc.at([]string{"agent", "default_profile"}).(string)
-	if !named {
-		profile = "write" // Zed's own
-	}
-	path := []string{"agent", "profiles", profile}
-	key := strings.Join(path, ".")
-	table, _ := doc.at(path).(map[string]any)
-	all, given := table["enable_all_context_servers"]
-	some := all == false || table != nil && !given && profile != "write" && profile != "ask" // Zed's own two have it
-	if some {
-		f.rules = append(f.rules, toolRule{key: key, pattern: "mcp:*", before: zedTool, others: true})
-	}
-	servers, _ := table["context_servers"].(map[string]any)
-	for _, server := range slices.Sorted(maps.Keys(servers)) {
-		settings, _ := servers[server].(map[string]any)
-		tools, _ := settings["tools"].(map[string]any)
-		for _, tool := range slices.Sorted(maps.Keys(tools)) {
-			name := "mcp:" + server + ":" + tool
-			// A profile permits nothing that the permissions deny.
-			switch what := cmp.Or(one(name), general); {
-			case tools[tool] == false, some && tools[tool] == true && what != "deny":
-				f.rules = append(f.rules, toolRule{key: key, pattern: name, before: zedTool, permits: tools[tool] == true})
-			}
-		}
-	}
-}
-
 // apply restricts a server to what its client permits it. name is the client's name for the
 // server.
 func (f *forbidden) apply(e *entry, s *Server, name string) {
@@ -294,7 +175,15 @@ func (f *forbidden) restrict(e *entry, s *Server, name string) {
 	var permits []string            // tools that are permitted while all others are forbidden
 	var denied []*denial
 	for _, r := range f.rules {
+		if r.others && len(r.of(name)) > 0 {
+			f.permitListed(s, name, r.key)
+		}
+	}
+	for _, r := range f.rules {
 		rests := r.of(name)
+		if r.others || r.permits && f.lists[r.key] {
+			continue
+		}
 		if r.denial != nil && len(rests) > 0 {
 			r.denial.fits = true
 			denied = append(denied, r.denial)
@@ -308,10 +197,7 @@ func (f *forbidden) restrict(e *entry, s *Server, name string) {
 				if r.denial != nil {
 					file = r.denial.file
 				}
-				where := r.key + " in " + file
-				if s.remedies[rest] = fmt.Sprintf("take %q out of %s", r.pattern, where); r.others {
-					s.remedies[rest] = "name it in " + where
-				}
+				s.remedies[rest] = fmt.Sprintf("take %q out of %s in %s", r.pattern, r.key, file)
 				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
 				}
@@ -327,13 +213,30 @@ func (f *forbidden) restrict(e *entry, s *Server, name string) {
 	e.noteDenied(denied)
 	if forbids["*"] > 0 && len(permits) > 0 {
 		delete(forbids, "*")
-		s.EnabledTools = slices.DeleteFunc(permits, func(tool string) bool { return !s.Permits(tool) })
+		slices.Sort(permits)
+		s.EnabledTools = slices.DeleteFunc(slices.Compact(permits), func(tool string) bool { return !s.Permits(tool) })
 	}
 	for _, rest := range slices.Sorted(maps.Keys(forbids)) {
 		if !slices.Contains(s.DisabledTools, rest) {
 			s.DisabledTools = append(s.DisabledTools, rest)
 		}
 	}
+}
+
+// permitListed restricts a server to the tools that the list of a key permits.
+func (f *forbidden) permitListed(s *Server, name, key string) {
+	listed := []string{}
+	for _, r := range f.rules {
+		if r.permits && r.key == key {
+			listed = append(listed, r.of(name)...)
+		}
+	}
+	if slices.Contains(listed, "*") {
+		return
+	}
+	slices.Sort(listed)
+	s.EnabledTools = slices.DeleteFunc(slices.Compact(listed), func(tool string) bool { return !s.Permits(tool) })
+	s.remedies["*"] = "name it in " + key + " in " + f.file
 }
 
 // forbidsServer reports whether a server may not be used, and what to change to use it; "" is not known.

@@ -1,0 +1,148 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// qwen reads the rules of Qwen Code about tools, in which mcp__SERVER means all that a server has. It joins the first
+// three lists (packages/cli/src/config/config.ts).
+func (f *forbidden) qwen(doc *document) {
+	first := len(f.rules)
+	for _, path := range [][]string{{"permissions", "deny"}, {"tools", "exclude"}, {"excludeTools"}, {"tools", "disabled"}} {
+		f.forbid(claudeTool, doc, path...)
+	}
+	for _, r := range f.rules[first:] {
+		if !strings.HasSuffix(r.pattern, "*") {
+			r.pattern += "__*"
+			f.rules = append(f.rules, r)
+		}
+	}
+}
+
+// agent reads the list of the tools that an agent of Amazon Q's CLI or of Kiro has: "*" is all, @SERVER all those of a
+// server, and @SERVER/TOOL one. A file without a list forbids nothing here.
+func (f *forbidden) agent(doc *document) {
+	c := clientOf(doc.path)
+	list, listed := doc.root["tools"].([]any)
+	if !listed || c == nil || c.id != "amazonq" && c.id != "kiro" || slices.Contains(list, any("*")) {
+		return
+	}
+	f.onlyListed(toolRule{key: "tools", pattern: "@*", before: agentTool})
+	for _, name := range doc.texts("tools") {
+		if strings.HasPrefix(name, "@") && !strings.Contains(name, "/") {
+			name += "/*"
+		}
+		f.rules = append(f.rules, toolRule{key: "tools", pattern: name, before: agentTool, permits: true})
+	}
+}
+
+// opencode reads opencode's tables of tools and of permissions. Among the permissions, "ask"
+// permits.
+func (f *forbidden) opencode(doc *document) {
+	add := func(key, pattern string, permits bool) {
+		if !permits { // "?" is one character: a wider pattern may forbid, but not permit
+			pattern = strings.ReplaceAll(pattern, "?", "*")
+		}
+		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
+	}
+	for _, pattern := range doc.under("tools") {
+		if permits, ok := doc.at([]string{"tools", pattern}).(bool); ok {
+			add("tools", pattern, permits)
+		}
+	}
+	if doc.root["permission"] == "deny" {
+		add("permission", "*", false)
+	}
+	for _, pattern := range doc.under("permission") {
+		v := doc.at([]string{"permission", pattern})
+		if of, table := v.(map[string]any); table { // by arguments: "*" is any
+			v = of["*"]
+		}
+		if what, ok := v.(string); ok {
+			add("permission", pattern, what != "deny")
+		}
+	}
+}
+
+// onlyListed adds the rule that forbids what its key does not name.
+func (f *forbidden) onlyListed(r toolRule) {
+	r.others = true
+	f.lists[r.key] = true
+	f.rules = append(f.rules, r)
+}
+
+// ampEnabled reads Amp's list of the tools that are on. Without it all are (amp --help).
+func (f *forbidden) ampEnabled(doc *document) {
+	const key = "amp.tools.enable"
+	if _, listed := doc.root[key].([]any); !listed {
+		return
+	}
+	f.onlyListed(toolRule{key: key, pattern: "*", before: doubleTool})
+	for _, pattern := range doc.texts(key) {
+		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: doubleTool, permits: true})
+	}
+}
+
+// amp reads Amp's rules about tools and those about servers. The first rule that fits a tool
+// counts.
+func (f *forbidden) amp(doc *document) {
+	f.starts, _ = doc.root["amp.mcpPermissions"].([]any)
+	const key = "amp.permissions"
+	list, _ := doc.root[key].([]any)
+	for _, item := range slices.Backward(list) {
+		rule, _ := item.(map[string]any)
+		tool, _ := rule["tool"].(string)
+		rejects := rule["action"] == "reject"
+		switch {
+		case tool == "":
+		case rule["matches"] == nil:
+			f.rules = append(f.rules, toolRule{key: key, pattern: tool, before: doubleTool, permits: !rejects})
+		case rejects:
+			e := newEntry(doc, "")
+			f.notes = append(f.notes, e.mistake(key, "rejects %s by its arguments, which wharf does not do; forbid it with disabled_tools, if you mean all of it", tool))
+		}
+	}
+}
+
+// zed reads Zed's permissions of tools, except those that depend on arguments, and what its default profile has off.
+func (f *forbidden) zed(doc *document) {
+	permissions := []string{"agent", "tool_permissions"}
+	general := doc.at(append(permissions, "default"))
+	if what, ok := general.(string); ok {
+		f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: "mcp:*", before: zedTool, permits: what != "deny"})
+	}
+	one := func(name string) any { return doc.at(append(slices.Clone(permissions), "tools", name, "default")) }
+	for _, name := range doc.under(append(permissions, "tools")...) {
+		if what, ok := one(name).(string); ok {
+			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: name, before: zedTool, permits: what != "deny"})
+		}
+	}
+	profile, named := doc.at([]string{"agent", "default_profile"}).(string)
+	if !named {
+		profile = "write" // Zed's own
+	}
+	path := []string{"agent", "profiles", profile}
+	key := strings.Join(path, ".")
+	table, _ := doc.at(path).(map[string]any)
+	all, given := table["enable_all_context_servers"]
+	some := all == false || table != nil && !given && profile != "write" && profile != "ask" // Zed's own two have it
+	if some {
+		f.onlyListed(toolRule{key: key, pattern: "mcp:*", before: zedTool})
+	}
+	servers, _ := table["context_servers"].(map[string]any)
+	for _, server := range slices.Sorted(maps.Keys(servers)) {
+		settings, _ := servers[server].(map[string]any)
+		tools, _ := settings["tools"].(map[string]any)
+		for _, tool := range slices.Sorted(maps.Keys(tools)) {
+			name := "mcp:" + server + ":" + tool
+			// A profile permits nothing that the permissions deny.
+			switch what := cmp.Or(one(name), general); {
+			case tools[tool] == false, some && tools[tool] == true && what != "deny":
+				f.rules = append(f.rules, toolRule{key: key, pattern: name, before: zedTool, permits: tools[tool] == true})
+			}
+		}
+	}
+}
