@@ -47,6 +47,10 @@ func filters(entry *config.Server) bool {
 
 // warnOfIdle warns once of each entry whose enabled_tools name tools that the server has not.
 func (s *Session) warnOfIdle(entry *config.Server, tools []mcp.Tool) {
+	key := entry.ToolsKey(true)
+	if key == "" {
+		return // it is from a list of the client, which has the client's own tools as well
+	}
 	var idle []string
 	for _, pattern := range entry.EnabledTools {
 		one := config.Server{EnabledTools: []string{pattern}}
@@ -55,6 +59,6 @@ func (s *Session) warnOfIdle(entry *config.Server, tools []mcp.Tool) {
 		}
 	}
 	if len(idle) > 0 && s.warned.Swap(entry) != entry {
-		s.host.warn(s.Name(), "it has no tool that fits "+strings.Join(idle, ", ")+" in "+cmp.Or(entry.ToolsKey(true), "enabled_tools")+" of its entry")
+		s.host.warn(s.Name(), "it has no tool that fits "+strings.Join(idle, ", ")+" in "+key+" of its entry")
 	}
 }
