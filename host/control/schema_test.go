@@ -273,7 +273,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	told := make(map[string]bool) // the kinds in the rows of codes
-	for _, row := range regexp.MustCompile("(?m)^\\| -[0-9]+ \\|[^|]*\\|").FindAll(page, -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| -[0-9]+ \|[^|]*\|`).FindAll(page, -1) {
 		row = regexp.MustCompile(`\([^)]*\)`).ReplaceAll(row, nil)
 		for _, name := range regexp.MustCompile("`([a-z_]+)`").FindAllSubmatch(row, -1) {
 			told[string(name[1])] = true
