@@ -200,20 +200,26 @@ func filesOfClaude(path, cwd string) (files []string) {
 func (d *denials) readAll(files ...string) {
 	seen := make(map[string]bool)
 	for _, file := range files {
-		info, err := os.Stat(file)
-		if errors.Is(err, fs.ErrNotExist) || seen[file] {
+		if seen[file] {
 			continue
 		}
 		seen[file] = true
-		var data []byte
-		switch {
-		case err == nil && !info.Mode().IsRegular():
-			err = &Error{File: file, Problem: "is no regular file"}
-		case err == nil:
-			data, err = readFile(file)
+		if data, err := readRegular(file); !errors.Is(err, fs.ErrNotExist) {
+			d.read(file, data, err)
 		}
-		d.read(file, data, err)
 	}
+}
+
+// readRegular returns what is in a file. The error of a pipe or a device comes before it is opened.
+func readRegular(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, &Error{File: file, Problem: "is no regular file"}
+	}
+	return readFile(file)
 }
 
 // settingsKind is what a file of settings says, by its path.

@@ -158,7 +158,7 @@ type Server struct {
 	remedies map[string]string // see Remedy
 	denied   []string          // the DisabledTools that the person's own settings of a client add to a project's file
 
-	enabledByFile *[]string // the EnabledTools without those settings; nil where there are none
+	enabledByFile *[]string // the EnabledTools of the project's file alone; nil if the person has no such settings
 }
 
 // The values of [Server.Share]. Clients of different users, or that offer different

@@ -45,7 +45,7 @@ type toolRule struct {
 	pattern string   // of the name that the client gives to a tool; "*" stands for any characters
 	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
-	others  bool    // it forbids what no rule of its key permits, and stands in no file; no rule of another key permits that
+	others  bool    // it forbids what the other rules of its key do not permit, whatever rules of other keys permit
 	denial  *denial // the rule, if it is in a file of its own
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -110,13 +109,11 @@ func (f *forbidden) amp(doc *document) {
 // zed reads Zed's permissions of tools, except those that depend on arguments, and what its default profile has off.
 func (f *forbidden) zed(doc *document) {
 	permissions := []string{"agent", "tool_permissions"}
-	general := doc.at(append(permissions, "default"))
-	if what, ok := general.(string); ok {
+	if what, ok := doc.at(append(permissions, "default")).(string); ok {
 		f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: "mcp:*", before: zedTool, permits: what != "deny"})
 	}
-	one := func(name string) any { return doc.at(append(slices.Clone(permissions), "tools", name, "default")) }
 	for _, name := range doc.under(append(permissions, "tools")...) {
-		if what, ok := one(name).(string); ok {
+		if what, ok := doc.at(append(permissions, "tools", name, "default")).(string); ok {
 			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: name, before: zedTool, permits: what != "deny"})
 		}
 	}
@@ -137,11 +134,8 @@ func (f *forbidden) zed(doc *document) {
 		settings, _ := servers[server].(map[string]any)
 		tools, _ := settings["tools"].(map[string]any)
 		for _, tool := range slices.Sorted(maps.Keys(tools)) {
-			name := "mcp:" + server + ":" + tool
-			// A profile permits nothing that the permissions deny.
-			switch what := cmp.Or(one(name), general); {
-			case tools[tool] == false, some && tools[tool] == true && what != "deny":
-				f.rules = append(f.rules, toolRule{key: key, pattern: name, before: zedTool, permits: tools[tool] == true})
+			if on, ok := tools[tool].(bool); ok && (some || !on) {
+				f.rules = append(f.rules, toolRule{key: key, pattern: "mcp:" + server + ":" + tool, before: zedTool, permits: on})
 			}
 		}
 	}

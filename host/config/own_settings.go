@@ -4,31 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 )
 
-// bindingOwn are the clients in which a person's own file of servers and settings binds the servers of projects too.
-// Claude Code and Cursor keep what they deny in files of its own, see readOwn.
+// bindingOwn are the clients whose file of a person's servers also has settings that bind the servers of projects.
+// Claude Code and Cursor keep what they deny in other files, which readOwn reads.
 var bindingOwn = []string{"amp", "crush", "gemini", "opencode", "qwen", "vscode", "zed"}
 
-// ownDocuments reads a person's own files of a client, for what they forbid to the servers of a file that is none of
-// them. One that cannot be read is warned of, since it may forbid something.
+// ownDocuments reads the person's own files of a client. Their settings forbid tools and servers of the project's file
+// at path too. If path is one of the own files, ownDocuments reads nothing. It warns of a file that it cannot read,
+// which may forbid something.
 func ownDocuments(c *client, path string) (docs []*document, warnings []string) {
 	if c == nil || !slices.Contains(bindingOwn, c.id) || slices.Contains(placesHere(c.files), path) {
 		return nil, nil
 	}
 	for _, own := range placesHere(c.files) {
-		info, err := os.Stat(own)
+		text, err := readRegular(own)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		}
-		var text []byte
-		switch {
-		case err == nil && !info.Mode().IsRegular():
-			err = &Error{File: own, Problem: "is no regular file"}
-		case err == nil:
-			text, err = readFile(own)
 		}
 		if err == nil {
 			text, err = decode(own, text)

@@ -72,26 +72,29 @@ func Person(p *signin.Person) *signin.Person {
 	all.Present = func(ctx context.Context) bool { return !isWithoutBrowser(ctx) || showsPages(ctx) }
 	all.OpenURL = func(ctx context.Context, page signin.Page) error {
 		shown, err := showPage(ctx, page.URL, cmp.Or(page.Server, page.Provider)+" wants you to sign in.")
-		switch {
-		case shown || err != nil:
-			return err
-		case openElsewhere != nil && !isWithoutBrowser(ctx):
-			return openElsewhere(ctx, page)
+		if !shown && err == nil {
+			err = elsewhere(ctx, openElsewhere, page, fmt.Errorf("%s wants a sign-in, and its page cannot be shown", page.Server))
 		}
-		return fmt.Errorf("%s wants a sign-in, and its page cannot be shown", page.Server)
+		return err
 	}
 	all.ShowCode = func(ctx context.Context, code signin.Code) error {
 		message := fmt.Sprintf("%s wants you to sign in. Type the code %s at %s", cmp.Or(code.Server, code.Provider), code.Code, code.URL)
 		shown, err := showPage(ctx, cmp.Or(code.Complete, code.URL), message)
-		switch {
-		case shown || err != nil:
-			return err
-		case showElsewhere != nil && !isWithoutBrowser(ctx):
-			return showElsewhere(ctx, code)
+		if !shown && err == nil {
+			err = elsewhere(ctx, showElsewhere, code, fmt.Errorf("%s wants a sign-in, and its code cannot be shown", code.Server))
 		}
-		return fmt.Errorf("%s wants a sign-in, and its code cannot be shown", code.Server)
+		return err
 	}
 	return &all
+}
+
+// elsewhere shows a page or a code where the client does not. It returns otherwise if there is no show, or if the client
+// wants no browser.
+func elsewhere[T any](ctx context.Context, show func(context.Context, T) error, what T, otherwise error) error {
+	if show == nil || isWithoutBrowser(ctx) {
+		return otherwise
+	}
+	return show(ctx, what)
 }
 
 // Confirm is a [host.Config].Confirm that asks the client whose call it is, with a form without fields.

@@ -111,9 +111,7 @@ func (s *Schema) example(p Property, path []string, depth int) json.RawMessage {
 		return json.RawMessage(p.bounds.example(true))
 	case slices.Contains(p.Types, "boolean"):
 		return json.RawMessage("true")
-	case depth < exampleDepth && len(path) == 0 && slices.Contains(p.Types, "null"): // such as the next of a list
-		return json.RawMessage("null")
-	case len(p.Types) == 1 && p.Types[0] == "null":
+	case slices.Contains(p.Types, "null") && (len(p.Types) == 1 || depth < exampleDepth && len(path) == 0): // such as the next of a list
 		return json.RawMessage("null")
 	case isArray:
 		return s.exampleArray(p, path, depth)
@@ -197,11 +195,11 @@ func another(text string, at int) string {
 
 // exampleMap returns an example of an object whose members the schema does not name.
 func (s *Schema) exampleMap(p Property, depth int) string {
-	node := s.inside(p.schema, func(n *insides) bool { return n.MinProperties != "" })
-	least, _ := node.MinProperties.Int64()
 	if depth == 0 {
 		return "{}"
 	}
+	node := s.inside(p.schema, func(n *insides) bool { return n.MinProperties != "" })
+	least, _ := node.MinProperties.Int64()
 	var members []string
 	for i := range min(least, exampleItems) {
 		name := "…"
