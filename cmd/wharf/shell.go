@@ -33,6 +33,7 @@ func newShell(a *app, tree func(*app) *cobra.Command) *cobra.Command {
 next. A line is a tool with its arguments, or one of these commands, without the name
 of the server: ` + strings.Join(lineCommands, ", ") + `. "exit" or Ctrl-D ends
 the shell, Ctrl-C the line. Tab completes, and the arrow keys bring lines back.
+Words are quoted as in sh; JSON, as in opts={"name": "a b"}, needs no quotes around it.
 
 Without a terminal the lines are read from stdin, and the first that fails ends the
 shell, with its exit code. A "#" begins a comment.
@@ -195,14 +196,54 @@ func split(line string) ([]string, error) {
 			return append([]string{call}, behind...), nil
 		}
 	}
-	if tool, object, found := strings.Cut(line, " "); found && strings.HasPrefix(strings.TrimSpace(object), "{") && json.Valid([]byte(object)) {
-		return []string{tool, object}, nil // as no shell takes it, whose quotes are its own
-	}
-	argv, err := words.Split(line)
+	argv, err := words.Split(escapeJSON(line))
 	if err != nil {
 		return nil, exit.Usage(err, "write \\' for a quote, and \\\\ for a backslash, that is meant as such")
 	}
 	return argv, nil
+}
+
+// escapeJSON escapes the JSON in a line, for the sake of its quotes: objects and lists where a word
+// or its value begins, and a text behind ":=". In quotes, which a shell needs, nothing is escaped.
+func escapeJSON(line string) string {
+	var out strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		c, before := line[i], line[:i]
+		begins := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t") || strings.HasSuffix(before, "=")
+		if quote == 0 && ((c == '{' || c == '[') && begins || c == '"' && strings.HasSuffix(before, ":=")) {
+			if value := jsonWord(line[i:]); value != "" {
+				out.WriteString(words.Escape(value))
+				i += len(value) - 1
+				continue
+			}
+		}
+		switch {
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote != '\'' && c == '\\' && i+1 < len(line):
+			out.WriteByte(c)
+			i++
+		}
+		out.WriteByte(line[i])
+	}
+	return out.String()
+}
+
+// jsonWord returns the JSON value that a text begins with, if a space or nothing follows it.
+func jsonWord(text string) string {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	var value json.RawMessage
+	if decoder.Decode(&value) != nil {
+		return ""
+	}
+	end := decoder.InputOffset()
+	if rest := text[end:]; rest != "" && !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
+		return ""
+	}
+	return text[:end]
 }
 
 // do runs one line, as a command of its own on the connection of the shell.
