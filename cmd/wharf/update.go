@@ -188,7 +188,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 		return done, nil
 	}
 	n := newInputs(s.Name)
-	next, above, err := a.proposal(ctx, c, v, s, n, r)
+	next, text, above, err := a.proposal(ctx, c, v, f.Text, s, n, r)
 	if err != nil {
 		for _, c := range v.underItsName(s) { // no question tells of it
 			a.Warn("%s: %s", s.Name, c)
@@ -206,13 +206,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	if err != nil {
 		return done, err
 	}
-	text, err := rewritten(f.Text, s, next)
-	if err == nil {
-		err = writeOwn(ctx, f, text)
-	} else {
-		err = exit.Usage(err, "")
-	}
-	if err != nil {
+	if err := writeOwn(ctx, f, text); err != nil {
 		undo()
 		return done, err
 	}
@@ -229,15 +223,18 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	return done, nil
 }
 
-// proposal returns the entry for the newest version, and what a person should know before they
-// agree to it.
-func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s host.Server, n *inputs, r *updateRequest) (next host.Server, above string, err error) {
+// proposal returns the entry for the newest version, the text of the file with it, and what a person
+// should know before they agree to it.
+func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, file []byte, s host.Server, n *inputs, r *updateRequest) (next host.Server, text []byte, above string, err error) {
 	next, kept, cautions, err := a.merged(ctx, c, v, s, n, r)
 	if err != nil {
-		return s, "", err
+		return s, nil, "", err
 	}
-	if above, err = a.differences(s, next); err != nil {
-		return s, "", err
+	if text, err = rewritten(file, s, next); err != nil {
+		return s, nil, "", exit.Usage(err, "")
+	}
+	if above, err = a.differences(file, text, next); err != nil {
+		return s, nil, "", err
 	}
 	for _, k := range kept {
 		above += a.Own("  %s", cleantext.Visible(k))
@@ -248,7 +245,7 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, s h
 	for _, name := range n.unset {
 		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
-	return next, above, nil
+	return next, text, above, nil
 }
 
 // merged returns the entry for the newest version, with the user's changes and the answers of --set. It asks
@@ -354,26 +351,28 @@ func urlHost(text string) string {
 // cautions says what is unusual about the version that an entry has.
 func (v *versions) cautions(r config.Registry) []string {
 	if v.had == nil {
-		return []string{fmt.Sprintf("the registry no longer has version %s, so what you changed cannot be told from what it said", plain.Name(r.Version, plain.NameColumns))}
+		return []string{fmt.Sprintf("the registry no longer has version %s, so what you changed cannot be told from what it said; to take all that it says now, remove the entry and add %s anew", plain.Name(r.Version, plain.NameColumns), plain.Name(r.Name, plain.NameColumns))}
 	}
 	return nil
 }
 
-// differences shows what changes in an entry, line by line.
-func (a *app) differences(before, after host.Server) (string, error) {
-	old, err := tomledit.Text(tomledit.Server(before))
+// differences shows what changes in the lines of an entry.
+func (a *app) differences(before, after []byte, s host.Server) (string, error) {
+	old, err := tomledit.Lines(before, "servers", s.Name)
 	if err != nil {
 		return "", err
 	}
-	fresh, err := tomledit.Text(tomledit.Server(after))
+	fresh, err := tomledit.Lines(after, "servers", s.Name)
 	if err != nil {
 		return "", err
 	}
-	heading := a.Own("%s would become version %s:", plain.Name(before.Name, plain.NameColumns), plain.Name(after.Registry.Version, plain.NameColumns))
+	heading := a.Own("%s would become version %s:", plain.Name(s.Name, plain.NameColumns), plain.Name(s.Registry.Version, plain.NameColumns))
 	return a.StyleErr(term.Bold, heading) + a.Quote(strings.Join(lineChanges(lines(old), lines(fresh)), "\n"), wholeEntry, ""), nil
 }
 
-func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
+func lines(text string) []string {
+	return strings.Split(strings.ReplaceAll(strings.TrimRight(text, "\r\n"), "\r\n", "\n"), "\n")
+}
 
 // lineChanges marks the lines that only the first list has with a minus, and those that
 // only the second has with a plus, in their order.

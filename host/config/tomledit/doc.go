@@ -8,6 +8,7 @@
 package tomledit
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -68,6 +69,24 @@ func SetKey(file []byte, path []string, value any) ([]byte, error) {
 // file. Where there is nothing at the path, the file stays as it is.
 func Remove(file []byte, path ...string) ([]byte, error) {
 	return edit(file, path, nil, func(d *document) error { return d.remove(path) })
+}
+
+// Lines returns the lines of a file that a table and all below it stand in, with the comments that
+// [Remove] would remove. They are empty where nothing is at the path.
+func Lines(file []byte, path ...string) (string, error) {
+	d := &document{}
+	if err := d.become(bytes.TrimPrefix(file, byteOrderMark)); err != nil {
+		return "", &Error{path, "the file is not TOML: " + err.Error()}
+	}
+	spans := d.spans(path)
+	if s := d.inlineAbove(path); s != nil {
+		spans = []span{s.lines}
+	}
+	var text strings.Builder
+	for _, s := range d.merged(spans) {
+		text.Write(d.text[s.start:s.end])
+	}
+	return text.String(), nil
 }
 
 // Text returns a table as [AddTables] would write it into an empty file.

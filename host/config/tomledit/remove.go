@@ -11,24 +11,28 @@ func (d *document) remove(path []string) error {
 	if s := d.inlineAbove(path); s != nil {
 		return d.removeInline(s, path)
 	}
-	var cuts []span
+	text := d.text
+	for _, cut := range slices.Backward(d.merged(d.spans(path))) {
+		cut = d.withBlankLines(cut)
+		text = slices.Concat(text[:cut.start], text[cut.end:])
+	}
+	return d.become(text)
+}
+
+// spans returns the lines of the statements at a path and below it. They may overlap.
+func (d *document) spans(path []string) (spans []span) {
 	for i := range d.statements {
 		s := &d.statements[i]
 		switch {
 		case !hasPrefix(s.path, path):
 		case s.isTable:
 			split := len(s.path) > len(path) && i > 0 && !hasPrefix(d.statements[i-1].path, path)
-			cuts = append(cuts, d.block(i, !split))
+			spans = append(spans, d.block(i, !split))
 		case s.depth < len(path):
-			cuts = append(cuts, s.lines)
+			spans = append(spans, s.lines)
 		}
 	}
-	text := d.text
-	for _, cut := range slices.Backward(d.merged(cuts)) {
-		cut = d.withBlankLines(cut)
-		text = slices.Concat(text[:cut.start], text[cut.end:])
-	}
-	return d.become(text)
+	return spans
 }
 
 // merged joins ranges that have nothing but blank lines between them.

@@ -159,6 +159,24 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestLines reads the lines of a table as they stand in a file.
+func TestLines(t *testing.T) {
+	for file, want := range map[string]string{
+		"\xef\xbb\xbf[servers.a]\n\n# b\n[servers.b] # x\nenv = { A = '1' } # y\r\n\n[servers.c]\n\n[servers.b.tls]\nca = 'x'\n": "# b\n[servers.b] # x\nenv = { A = '1' } # y\r\n[servers.b.tls]\nca = 'x'\n",
+		"servers.b.command = 'x'\nservers.a.command = 'y'\n":                                                                     "servers.b.command = 'x'\n",
+		"servers = { b = { command = 'x' } } # all\n":                                                                            "servers = { b = { command = 'x' } } # all\n",
+		"[servers]\nb = { command = 'x' }\na = {}\n":                                                                             "b = { command = 'x' }\n",
+		"[servers.a]\n": "",
+	} {
+		if got, err := Lines([]byte(file), "servers", "b"); err != nil || got != want {
+			t.Errorf("%q: %q, %v, want %q", file, got, err, want)
+		}
+	}
+	if _, err := Lines([]byte("["), "servers"); err == nil {
+		t.Error("a file that is not TOML has lines")
+	}
+}
+
 func TestDuration(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"": 0, "0": -1, "1m": time.Minute, "1h": time.Hour, "1h10m": 70 * time.Minute, "1h0m1s": time.Hour + time.Second,
