@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,9 @@ func newPluginBuild(a *app) *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(formats, o.File) {
+				return exit.Usage(fmt.Errorf("-o %s: -o is the file of the module here, and a format elsewhere", o.File), "write ./%s for a file of that name; --json prints JSON", o.File)
+			}
 			o.Dir = strings.Join(args, "")
 			return a.runPluginBuild(cmd, o)
 		},
