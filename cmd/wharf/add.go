@@ -125,7 +125,7 @@ func (a *app) add(cmd *cobra.Command, f *tomledit.File, add *addition, r *addReq
 	if err := a.agreeTo(ctx, above, agree, r.yes); err != nil {
 		return fmt.Errorf("add %s: %w", s.Name, err)
 	}
-	state, err := a.writeAddition(ctx, change, add.inputs, r.yes)
+	state, err := a.writeAddition(ctx, change, add.inputs, r.yes || change.Was == nil)
 	if err != nil {
 		return err
 	}

@@ -290,8 +290,8 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importItem, yes bool) (err error) {
 	a.warnOfKept(own, items)
 	held := refused(items)
-	text := own.Text
 	var added []importItem
+	var entries []tomledit.Table
 	var above strings.Builder
 	secrets := make(map[string]string)
 	var questions []question
@@ -310,9 +310,7 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 			}
 			questions[at].servers = append(questions[at].servers, s.Name)
 		}
-		if text, err = tomledit.AddTables(text, tomledit.Server(s)); err != nil {
-			return exit.Usage(err, "")
-		}
+		entries = append(entries, tomledit.Server(s))
 		rows, err := a.entryRows(s)
 		if err != nil {
 			return err
@@ -337,6 +335,9 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 		}
 		return errors.Join(a.printImported(own, added), held)
 	}
+	if _, err = tomledit.AddTables(own.Text, entries...); err != nil {
+		return exit.Usage(err, "")
+	}
 	for _, name := range sortedNames(secrets) {
 		above.WriteString(a.Own("! the value of ${secret:%s} goes from the file into the vault", name))
 	}
@@ -351,9 +352,17 @@ func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importI
 	if err != nil {
 		return err
 	}
-	if err = writeOwn(ctx, own, text); err != nil {
+	err = own.Rewrite(ctx, func() ([]byte, error) {
+		for _, item := range added {
+			if _, taken := among(own.Read.Servers, item.Name); taken {
+				return nil, fmt.Errorf("there is a server %q by now; run the command again", item.Name)
+			}
+		}
+		return tomledit.AddTables(own.Text, entries...)
+	})
+	if err != nil {
 		undo()
-		return err
+		return notWritten(ctx, err)
 	}
 	return errors.Join(a.printImported(own, added), held)
 }

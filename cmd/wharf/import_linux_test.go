@@ -83,9 +83,12 @@ func TestTerminalImportsAnew(t *testing.T) {
 		meanwhile   string // what another program writes into the configuration
 	}{
 		{"\x03", "interrupted", exit.CodeInterrupted, ""},
-		{"us\r", "it was changed meanwhile", exit.CodeUsage, "# of another\n"},
-		{"us\r", "asking is added", exit.CodeOK, ""},
+		{"us\r", `there is a server "asking" by now; run the command again`, exit.CodeUsage, "[servers.asking]\ncommand = \"x\"\n"},
+		{"us\r", "asking is added", exit.CodeOK, "# of another\n"},
 	} {
+		if err := os.RemoveAll(file); err != nil {
+			t.Fatal(err)
+		}
 		s := importing(t, home, "import")
 		s.answer("yes, [n]o: ", "yes\r")
 		s.answer("key: ", "k3y-of-mine\r")
@@ -97,6 +100,9 @@ func TestTerminalImportsAnew(t *testing.T) {
 		}
 		s.answer("", way.typed)
 		s.ends(way.code, way.says)
+		if text, err := os.ReadFile(file); way.meanwhile != "" && (err != nil || !strings.HasPrefix(string(text), way.meanwhile)) {
+			t.Errorf("%s, %v", text, err)
+		}
 	}
 }
 

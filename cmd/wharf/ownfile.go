@@ -56,12 +56,6 @@ func (a *app) ownFile() (*tomledit.File, error) {
 	return f, nil
 }
 
-// writeOwn replaces the configuration. It is an error if that was changed meanwhile: a person has agreed
-// to what they were shown.
-func writeOwn(ctx context.Context, f *tomledit.File, text []byte) error {
-	return notWritten(ctx, f.Write(ctx, text))
-}
-
 // writeChange writes a change of the configuration, with merge also into one that was changed since.
 func writeChange(ctx context.Context, change *amend.Change, merge bool) error {
 	if merge {

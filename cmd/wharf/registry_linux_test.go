@@ -146,27 +146,35 @@ func TestTerminalUpdatesFromAVersionThatIsGone(t *testing.T) {
 	s.ends(exit.CodeUsage, "hint: `wharf auth secret --forget weather/WEATHER_API_KEY` forgets that one, if")
 }
 
-// A file that a person edits while they are asked stays as they left it, and the secret
-// that was typed is not kept.
-func TestTerminalFindsAnEditedFile(t *testing.T) {
-	home := t.TempDir()
-	file := filepath.Join(home, "wharf", "wharf.toml")
-	s := withRegistry(t, home, "add", "io.example/weather")
-	s.answer("> ", "/var/cache\r")
-	s.answer("> ", "k3y\r")
-	s.await(addIt)
-	const mine = "# mine\n"
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(mine), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	s.answer("", "yes\r")
-	s.ends(exit.CodeUsage, "it was changed meanwhile; run the command again")
-	if text, err := os.ReadFile(file); string(text) != mine || err != nil {
-		t.Errorf("%q, %v", text, err)
-	}
-	kept := vault.Open(vault.Config{Dir: filepath.Join(home, "wharf", "vault")})
-	if _, found, err := kept.LoadSecret(t.Context(), "weather/WEATHER_API_KEY"); found || err != nil {
-		t.Errorf("the secret is kept: %t, %v", found, err)
+// An entry is added to the file as it is by then. If the person has written one of that name meanwhile, theirs
+// stays, and the secret that was typed is not kept.
+func TestTerminalAddsToAnEditedFile(t *testing.T) {
+	for mine, ends := range map[string]struct {
+		code int
+		says string
+	}{
+		"# mine\n":                             {exit.CodeOK, "weather is added"},
+		"[servers.weather]\ncommand = \"x\"\n": {exit.CodeUsage, `there is a server "weather"`},
+	} {
+		home := t.TempDir()
+		file := filepath.Join(home, "wharf", "wharf.toml")
+		s := withRegistry(t, home, "add", "io.example/weather")
+		s.answer("> ", "/var/cache\r")
+		s.answer("> ", "k3y\r")
+		s.await(addIt)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(mine), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		s.answer("", "yes\r")
+		s.ends(ends.code, ends.says)
+		added := ends.code == exit.CodeOK
+		if text, err := os.ReadFile(file); !strings.HasPrefix(string(text), mine) || (len(text) > len(mine)) != added || err != nil {
+			t.Errorf("%q, %v", text, err)
+		}
+		kept := vault.Open(vault.Config{Dir: filepath.Join(home, "wharf", "vault")})
+		if _, found, err := kept.LoadSecret(t.Context(), "weather/WEATHER_API_KEY"); found != added || err != nil {
+			t.Errorf("the secret is kept: %t, %v", found, err)
+		}
 	}
 }
 

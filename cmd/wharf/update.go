@@ -206,7 +206,7 @@ func (a *app) update(ctx context.Context, f *tomledit.File, s host.Server, addre
 	if err != nil {
 		return done, err
 	}
-	if err := writeOwn(ctx, f, text); err != nil {
+	if err := notWritten(ctx, f.Write(ctx, text)); err != nil { // also if it is not what the person was shown
 		undo()
 		return done, err
 	}

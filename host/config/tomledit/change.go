@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -12,10 +13,24 @@ func (d *document) splice(at span, text string) error {
 	return d.become(slices.Concat(d.text[:at.start], []byte(text), d.text[at.end:]))
 }
 
-// add adds a table, or sets the values of one that is there.
-func (d *document) add(t Table, value map[string]any) error {
-	if _, found := at(d.values, t.Path); found || d.inlineAbove(t.Path) != nil {
-		return d.set(t.Path, value)
+// add adds tables at the end of the file, and sets the values of those that are there. The values are
+// those of the targets.
+func (d *document) add(tables []Table, targets []target) error {
+	var added strings.Builder
+	for i, t := range tables {
+		if _, found := at(d.values, t.Path); found || d.inlineAbove(t.Path) != nil {
+			if err := d.set(t.Path, targets[i].value); err != nil {
+				return err
+			}
+			continue
+		}
+		if added.Len() > 0 {
+			added.WriteString(d.newline)
+		}
+		added.WriteString(t.text(d.newline))
+	}
+	if added.Len() == 0 {
+		return nil
 	}
 	gap := ""
 	if len(bytes.TrimSpace(d.text)) > 0 {
@@ -27,7 +42,7 @@ func (d *document) add(t Table, value map[string]any) error {
 			gap = ""
 		}
 	}
-	return d.splice(span{len(d.text), len(d.text)}, gap+t.text(d.newline))
+	return d.splice(span{len(d.text), len(d.text)}, gap+added.String())
 }
 
 // set sets the value at a path.
@@ -135,7 +150,7 @@ func (d *document) insert(path []string, value any) error {
 	if s := d.lastBeside(above[:len(above)-1]); s != nil && len(above) > 2 {
 		return d.insertAfter(s, s.depth, above, map[string]any{path[len(above)]: value})
 	}
-	return d.add(Table{Path: above, Keys: []Key{{path[len(above)], value}}}, map[string]any{path[len(above)]: value})
+	return d.add([]Table{{Path: above, Keys: []Key{{path[len(above)], value}}}}, []target{{above, map[string]any{path[len(above)]: value}}})
 }
 
 // lastBeside returns the last key that is directly in a table, or else the name of the table. A

@@ -41,13 +41,23 @@ func (e *Error) Error() string {
 // that is there already gets the values of the new one: what is equal stays as it is
 // written, and keys that the new one does not have are removed.
 func AddTables(file []byte, tables ...Table) ([]byte, error) {
-	for _, t := range tables {
+	targets := make([]target, len(tables))
+	for i, t := range tables {
 		value, err := t.value()
 		if err != nil {
 			return nil, err
 		}
-		file, err = edit(file, t.Path, value, func(d *document) error { return d.add(t, value) })
-		if err != nil {
+		targets[i] = target{t.Path, value}
+	}
+	if len(tables) == 0 {
+		return file, nil
+	}
+	text, err := edit(file, targets, func(d *document) error { return d.add(tables, targets) })
+	if err == nil || len(tables) == 1 {
+		return text, err
+	}
+	for _, t := range tables { // which one is at fault
+		if file, err = AddTables(file, t); err != nil {
 			return nil, err
 		}
 	}
@@ -61,14 +71,14 @@ func SetKey(file []byte, path []string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, &Error{path, err.Error()}
 	}
-	return edit(file, path, plain, func(d *document) error { return d.set(path, plain) })
+	return edit(file, []target{{path, plain}}, func(d *document) error { return d.set(path, plain) })
 }
 
 // Remove removes a table with all that is below it, or a key. The comment lines that
 // stand directly above the name of a table go with it, except those that begin the
 // file. Where there is nothing at the path, the file stays as it is.
 func Remove(file []byte, path ...string) ([]byte, error) {
-	return edit(file, path, nil, func(d *document) error { return d.remove(path) })
+	return edit(file, []target{{path, nil}}, func(d *document) error { return d.remove(path) })
 }
 
 // Lines returns the lines of a file that a table and all below it stand in, with the comments that

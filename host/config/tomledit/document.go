@@ -35,35 +35,46 @@ func (d *document) become(text []byte) (err error) {
 	return err
 }
 
+// target is a path and the value that an edit gives it; nil removes it.
+type target struct {
+	path  []string
+	value any
+}
+
 // edit makes a change. It checks the result: that must decode to the values of the file, except
-// that path has value, or is missing if value is nil.
-func edit(file []byte, path []string, value any, change func(*document) error) ([]byte, error) {
+// for the values of the targets. An error names the first of them.
+func edit(file []byte, targets []target, change func(*document) error) ([]byte, error) {
 	body, marked := bytes.CutPrefix(file, byteOrderMark)
 	d := &document{newline: "\n"}
 	if end := bytes.IndexByte(body, '\n'); end > 0 && body[end-1] == '\r' {
 		d.newline = "\r\n"
 	}
+	first := targets[0].path
 	if err := d.become(bytes.Clone(body)); err != nil {
-		return nil, &Error{path, "the file is not TOML: " + err.Error()}
-	}
-	if len(path) == 0 || !utf8.ValidString(strings.Join(path, "")) {
-		return nil, &Error{path, "that is no name of a key"}
-	}
-	if slices.ContainsFunc(d.arrays, func(a []string) bool { return hasPrefix(path, a) || hasPrefix(a, path) }) {
-		return nil, &Error{path, "the file has an array of tables there"}
+		return nil, &Error{first, "the file is not TOML: " + err.Error()}
 	}
 	expected := make(map[string]any)
 	_, _ = toml.Decode(string(body), &expected) // as it was decoded above
-	put(expected, path, value)
+	for _, t := range targets {
+		if len(t.path) == 0 || !utf8.ValidString(strings.Join(t.path, "")) {
+			return nil, &Error{t.path, "that is no name of a key"}
+		}
+		if slices.ContainsFunc(d.arrays, func(a []string) bool { return hasPrefix(t.path, a) || hasPrefix(a, t.path) }) {
+			return nil, &Error{t.path, "the file has an array of tables there"}
+		}
+		put(expected, t.path, t.value)
+	}
 	var refused *Error
 	err := change(d)
 	if errors.As(err, &refused) {
 		return nil, refused
 	}
-	prune(expected, path)
-	prune(d.values, path)
+	for _, t := range targets {
+		prune(expected, t.path)
+		prune(d.values, t.path)
+	}
 	if err != nil || !equal(expected, d.values) {
-		return nil, &Error{path, "it is written in a way that cannot be changed without touching something else"}
+		return nil, &Error{first, "it is written in a way that cannot be changed without touching something else"}
 	}
 	if marked {
 		return slices.Concat(byteOrderMark, d.text), nil
