@@ -203,22 +203,29 @@ func (d *document) at(path []string) any {
 
 // isForeignTOML reports whether a file has a client's table of servers and no key of Wharf's
 // own.
-func isForeignTOML(doc *document) bool {
-	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
-		return false
-	}
-	return len(sectionsOf(doc)) > 0
+func isForeignTOML(doc *document) bool { return !isOwnTOML(doc) && len(sectionsOf(doc)) > 0 }
+
+// isMisshapen reports whether a file in TOML is a client's file without tables of servers: it has the
+// name of one, or the key that such tables stand under.
+func isMisshapen(doc *document) bool {
+	return !isOwnTOML(doc) && (clientOf(doc.path) != nil || slices.ContainsFunc(clients, func(c client) bool {
+		return slices.ContainsFunc(c.rootPaths(), func(root []string) bool { return doc.at(root) != nil })
+	}))
 }
 
-// isMisshapen reports whether a file in TOML is a client's file with mistakes: it has the key of
-// a client, but no tables of servers under it.
-func isMisshapen(doc *document) bool {
-	if doc.root["servers"] != nil || doc.root["plugins"] != nil || filepath.Base(doc.path) == "wharf.toml" {
-		return false
+// isOwnTOML reports whether a file has the name of Wharf's own, or its tables. Codex has a table of plugins
+// too, none of which has a file.
+func isOwnTOML(doc *document) bool {
+	if doc.root["servers"] != nil || filepath.Base(doc.path) == "wharf.toml" {
+		return true
 	}
-	return slices.ContainsFunc(clients, func(c client) bool {
-		return slices.ContainsFunc(c.rootPaths(), func(root []string) bool { return doc.at(root) != nil })
-	})
+	plugins, isTable := doc.root["plugins"].(map[string]any)
+	for _, plugin := range plugins {
+		if keys, _ := plugin.(map[string]any); keys["file"] != nil {
+			return true
+		}
+	}
+	return !isTable && doc.root["plugins"] != nil
 }
 
 // sectionsOf finds the tables of servers in a file. First come those that its path announces,
