@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/wharf-mcp/wharf/host/audit"
@@ -48,10 +49,19 @@ func (s *Session) keep(q *query, began time.Time, result any, err error) {
 		for _, about := range inFilter(q.filter) {
 			r.Name = about.name // the last of them
 		}
+		if u, _ := result.(*Subscription); u != nil { // which the server may have agreed to without what was named
+			agreed := u.Honoured()
+			r.OK = includes(agreed.URIs, q.filter.URIs) && includes(agreed.Tasks, q.filter.Tasks)
+		}
 	case q.arguments != nil:
 		arguments, _ = json.Marshal(q.arguments)
 	}
 	s.host.keep(&r, arguments)
+}
+
+// includes reports whether a list has all the names.
+func includes(list, names []string) bool {
+	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
 }
 
 // Denied writes the line of a request to the audit log that is denied before there is a session for it,

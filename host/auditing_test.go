@@ -40,6 +40,7 @@ func TestS12Audit(t *testing.T) {
 	s.Call(ctx, "x/y", nil, nil)
 	s.ReadResource(ctx, "test:///a")
 	s.CallTool(ctx, "echo", map[string]int{"message": 1}) // which does not fit its schema
+	s.Subscribe(ctx, mcp.Filter{Tools: true, URIs: []string{"test:///b"}}) // of which the server tells only of its tools
 	h.Denied(&policy.Caller{Principal: "ci"}, "sdk", mcp.MethodCallTool, json.RawMessage(`{"name":"echo","arguments":{}}`))
 	type line struct {
 		who, method, name, decision, rule, trace, sent string
@@ -73,6 +74,7 @@ func TestS12Audit(t *testing.T) {
 		{"pet", "x/y", "", "allow", byDefault, "", "", false, false, true, 0},
 		{"pet", mcp.MethodReadResource, "test:///a", "allow", byDefault, "", "no", false, false, false, 0},
 		{"pet", call, "echo", "allow", byDefault, "", "no", false, false, false, len(`{"message":1}`)},
+		{"pet", mcp.MethodSubscribe, "test:///b", "allow", byDefault, "", "", false, false, false, 0},
 		{"ci", call, "echo", "deny", "default: a principal that no access names may call nothing", "", "", false, false, false, 2},
 	}
 	if !reflect.DeepEqual(got, want) {

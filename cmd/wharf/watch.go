@@ -128,7 +128,7 @@ func (a *app) follow(ctx context.Context, c *client, f *follower, uris []string)
 		return err
 	}
 	defer sub.Close()
-	if err := a.checkHonoured(uris, sub.Honoured()); err != nil {
+	if err := a.checkHonoured(c, uris, sub.Honoured()); err != nil {
 		return err
 	}
 	c.warnOfAbsent(ctx, uris)
@@ -215,11 +215,16 @@ func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
 
 // checkHonoured says which changes the server will not report. For a resource that was
 // named, that is an error.
-func (a *app) checkHonoured(uris []string, honoured mcp.Filter) error {
+func (a *app) checkHonoured(c *client, uris []string, honoured mcp.Filter) error {
+	var declared struct{ Resources map[string]any }
+	json.Unmarshal(c.session.Info().Capabilities, &declared)
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
 			hint := "`wharf read` reads it as it is now"
-			if a.shell != nil {
+			switch {
+			case declared.Resources == nil:
+				hint = "it has no resources; " + aTool.lists(a)
+			case a.shell != nil:
 				hint = `"read" reads it as it is now`
 			}
 			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri), hint)
