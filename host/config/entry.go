@@ -187,7 +187,7 @@ func (e *entry) text(key string) string {
 
 // oneOf reads a text that is one of a few words.
 func (e *entry) oneOf(key string, words ...string) string {
-	s := e.text(key)
+	s := valueOf[string](e, key, "expected a text, not %s; write "+quoted(words))
 	if s == "" || slices.Contains(words, s) {
 		return s
 	}
