@@ -60,6 +60,7 @@ and argsSha256, and args where they are kept. What says nothing is absent.`,
 	cmd.Flags().StringVar(&show.server, "server", "", "only calls to the server `NAME`")
 	cmd.RegisterFlagCompletionFunc("server", a.completeName)
 	cmd.Flags().StringVar(&show.client, "client", "", "only calls of the client or principal `NAME`, as the column CLIENT shows it")
+	cmd.RegisterFlagCompletionFunc("client", cobra.NoFileCompletions)
 	cmd.Flags().BoolVar(&show.errors, "errors", false, "only calls that were denied or failed")
 	cmd.Flags().Var(&show.since, "since", "only calls of the last `DURATION`, such as 1h or 2d, or since a day such as 2026-07-28 or a time such as 2026-07-28T09:00:00Z")
 	cmd.Flags().BoolVar(&show.follow, "follow", false, "wait for more, until interrupted")

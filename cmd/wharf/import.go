@@ -85,7 +85,16 @@ func newImport(a *app) *cobra.Command {
 	cmd.Flags().BoolVar(&list, "list", false, "list what was found, and write nothing")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().StringArrayVar(&only, "server", nil, "the `NAME` of a server to copy, and no others; may be given more than once")
+	cmd.RegisterFlagCompletionFunc("server", func(_ *cobra.Command, ids []string, _ string) ([]string, cobra.ShellCompDirective) {
+		items, _, _ := importable(&tomledit.File{Read: new(config.File)}, ids, nil, "")
+		var names []string
+		for _, item := range items {
+			names = append(names, item.server.Name)
+		}
+		return offer(names)
+	})
 	cmd.Flags().StringVar(&name, "name", "", "what the server of --server is called here (default: its `NAME` there)")
+	cmd.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions)
 	return cmd
 }
 

@@ -24,8 +24,8 @@ func newPrompt(a *app) *cobra.Command {
 		Long: `Fill in a prompt of a server and print the messages that it makes: as text on a
 terminal, else the result as JSON, as the server gave it.
 
-Arguments are strings: key=value, key:value, or the value of the next argument that
-the prompt requires, in the order of the server. One that is optional needs its name.
+Arguments are strings: key=value, key:value, or the value of the next argument, first
+of those that the prompt requires. Behind a value one that is optional needs its name.
 key=@FILE is the contents of a file. A text with = may be a value, as for call. A JSON
 object of strings may hold them too, as --args or as a word.
 

@@ -288,7 +288,7 @@ func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=
 // addBase reads a whole object. A call can have only one.
 func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) error {
 	if args.from != "" {
-		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "")
+		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "write one object, with all of them; key=value adds to it")
 	}
 	if text == "-" && stdin == nil {
 		return exit.Usage(fmt.Errorf("%s: - reads stdin, and the lines of a shell come from there", from), "write the object, or key=value")
