@@ -39,7 +39,7 @@ func TestS12Audit(t *testing.T) {
 	s.Call(ctx, mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": map[string]string{"message": "secret"}}, nil)
 	s.Call(ctx, "x/y", nil, nil)
 	s.ReadResource(ctx, "test:///a")
-	s.CallTool(ctx, "echo", map[string]int{"message": 1}) // which does not fit its schema
+	s.CallTool(ctx, "echo", map[string]int{"message": 1})                  // which does not fit its schema
 	s.Subscribe(ctx, mcp.Filter{Tools: true, URIs: []string{"test:///b"}}) // of which the server tells only of its tools
 	h.Denied(&policy.Caller{Principal: "ci"}, "sdk", mcp.MethodCallTool, json.RawMessage(`{"name":"echo","arguments":{}}`))
 	type line struct {

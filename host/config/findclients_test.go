@@ -189,7 +189,8 @@ func TestFindClientsOddFiles(t *testing.T) {
 func TestFoundWithoutServers(t *testing.T) {
 	for text, says := range map[string]string{
 		`{"mcpServers": null}`:          "",
-		`{"command": "node"}`:           "",
+		`{"command": "node"}`:           "command: is a key of a server, where its name is expected",
+		`{"x": {"command": "node"}}`:    `x: looks like a server; write {"mcpServers": {"x": {…}}}`,
 		`{"mcpServers": "node srv.js"}`: "mcpServers: expected a table of servers, not a text",
 		`{"mcpservers": {}}`:            "it has mcpservers (did you mean mcpServers?)",
 	} {

@@ -258,6 +258,7 @@ func TestMisplacedEntries(t *testing.T) {
 		{"a.json", `{"x": {"command": "node"}}`, `a.json:1: x: looks like a server; write {"mcpServers": {"x": {…}}}`},
 		{"a.json", `{"augment": {"mcpServers": []}}`, "a.json:1: augment.mcpServers: is not where servers are looked for; write mcpServers at the top of the file"},
 		{"a.json", "{\"mcpServers\": {\"x\": {\"command\": \"a\"}},\n\"mcpServers\": {\"y\": {\"command\": \"b\"}}}", "a.json:2: mcpServers: stands twice; the last one counts$"},
+		{".vscode/mcp.json", `{"x": {"command": "node"}}`, `mcp.json:1: x: looks like a server; write {"servers": {"x": {…}}}`},
 		{".zed/settings.json", `{"x": {"command": "node"}}`, "is a file of Zed, and has no servers: expected them under context_servers"},
 		{"a.json", `{"mcpServers": {"x": {" command": "node"}}}`, "command: has blanks around it; write command without them"},
 		{"a.json", `{"mcpServers": {"x": {"command": "node", "arg": ["x"]}}}`, "server x: arg: is not used by wharf; did you mean args?"},
