@@ -86,6 +86,21 @@ func TestAddClient(t *testing.T) {
 				},
 			})
 		},
+		"a callback at file:///callback": func() (*host.Session, error) {
+			other := func(_ context.Context, _, method string, _ json.RawMessage) (json.RawMessage, error) {
+				t.Errorf("%s has a callback", method)
+				return nil, nil
+			}
+			return h.AddClient(entry, host.Client{
+				Info: ours.Implementation{Name: "a callback"}, Roots: at("file:///callback"),
+				Handlers: map[string]func(context.Context, string, json.RawMessage) (json.RawMessage, error){
+					"roots/list": func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error) {
+						return other(ctx, server, "roots/list", params)
+					},
+				},
+				Other: other,
+			})
+		},
 		"three at file:///curious/roots/list": func() (*host.Session, error) {
 			return h.AddClient(entry, host.Client{
 				Info: ours.Implementation{Name: "three"}, Capabilities: map[string]json.RawMessage{"roots": json.RawMessage(`{}`)},

@@ -53,7 +53,7 @@ func TestCauses(t *testing.T) {
 	if got := Excerpt(node); !strings.Contains(got, "Cannot find module 'zod'") || !strings.HasSuffix(got, "Node.js v20.20.2") || strings.Contains(got, "    at ") {
 		t.Errorf("excerpt:\n%s", got)
 	}
-	if got := Excerpt(strings.Repeat("x\n", 100) + "last\n"); strings.Count(got, "\n") != 12 || !strings.Contains(got, "… (89 lines)") || !strings.HasSuffix(got, "last") {
+	if got := Excerpt("first\n" + strings.Repeat("x\n", 99) + "last\n"); strings.Count(got, "\n") != 12 || !strings.HasPrefix(got, "first\n") || !strings.Contains(got, "… (89 lines)") || !strings.HasSuffix(got, "last") {
 		t.Errorf("excerpt:\n%s", got)
 	}
 }
