@@ -108,7 +108,7 @@ func TestForbidden(t *testing.T) {
 		{".claude.json", `{"mcpServers": {` + x + `}, "projects": {"/q": {"disabledMcpServers": ["x"]}}}`, "get die get_all del_one del_two"},
 		{".claude.json", `{"projects": {"/p": {"mcpServers": {` + x + `}, "disabledMcpServers": ["x"]}}}`, "disabled"},
 		{"mcp.json", `{"mcpServers": {"x": {"command": "y", "disabledTools": ["*"]}}}`, ""},
-		{"mcp.json", `{"mcpServers": {"x": {"command": "y", "enabledTools": ["get", "die"], "tools": {"die": false, "get": {"enabled": true}}}}}`, "note get"},
+		{"mcp.json", `{"mcpServers": {"x": {"command": "y", "enabledTools": ["get", "die"], "tools": {"die": false, "get": {"enabled": true}}}}}`, "get"},
 	} {
 		f, err := parse(c.file, []byte(c.text), place{cwd: "/p"})
 		if err != nil || len(f.Servers) != 1 {

@@ -9,8 +9,14 @@ import (
 // enabledTools reads a list of tools. A "*" in it stands for all tools; to Goose, an empty list
 // does too.
 func (e *entry) enabledTools(c *client) []string {
-	if _, table := e.values["tools"].(map[string]any); table { // of Codex: how each of them is approved
-		e.note("tools", "%s", notTaken)
+	if table, is := e.values["tools"].(map[string]any); is { // of Codex: which are off, and how each is approved
+		for _, value := range table {
+			how, _ := value.(map[string]any)
+			if _, known := how["enabled"]; len(how) > 1 || len(how) == 1 && !known {
+				e.note("tools", "%s", notTaken)
+				break
+			}
+		}
 		delete(e.values, "tools")
 	}
 	list := e.list(e.first(foreignKeys.enabledTools))

@@ -42,6 +42,7 @@ func TestFilesOfUsers(t *testing.T) {
 		{"VS Code, settings", "Code/User/settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": ` + local + `}}}`, "a", 0, ""},
 		{"Gemini CLI", ".gemini/settings.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$MY_KEY"}}}}`, "a", 0, ""},
 		{"Codex", ".codex/config.toml", "model = \"o\"\n[mcp_servers.a]\ncommand = \"x\"\ntool_timeout_sec = 60\n", "a", time.Minute, ""},
+		{"Codex, a tool that is off", ".codex/config.toml", "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.tools.b]\nenabled = false\n", "a", 0, ""},
 		{"Codex, with plugins of its own", ".codex/config.toml", "[plugins.\"github@openai-curated\"]\nenabled = true\n[mcp_servers.a]\ncommand = \"x\"\n", "a", 0, ""},
 		{"Codex, a copy with plugins", "mine.toml", "[plugins.\"github@openai-curated\"]\nenabled = true\n[mcp_servers.a]\ncommand = \"x\"\n", "a", 0, ""},
 		{"Codex, without servers", ".codex/config.toml", "model = \"o\"\n[plugins.x]\nenabled = true\n", "", 0, "is a file of Codex, and has no servers: expected them under mcp_servers; it has model, plugins"},
