@@ -331,7 +331,7 @@ func (f *forbidden) beside(d denials) {
 	}
 	for _, one := range d.rules {
 		if one.pattern != "" {
-			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, denial: one})
+			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, whole: true, denial: one})
 		}
 	}
 }

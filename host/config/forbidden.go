@@ -46,6 +46,7 @@ type toolRule struct {
 	before  []string // what the client puts before a tool's own name, in each of its ways; "%" stands for the server's name
 	permits bool
 	others  bool    // it forbids what the other rules of its key do not permit, whatever rules of other keys permit
+	whole   bool    // a pattern that is the beginning alone, without "__", is about all tools of the server
 	denial  *denial // the rule, if it is in a file of its own
 }
 
@@ -322,7 +323,7 @@ func (r toolRule) of(server string) (rests []string) {
 		}
 		for _, word := range []string{server, plainWord.ReplaceAllString(server, "_")} {
 			prefix := strings.ReplaceAll(before, "%", word)
-			if r.denial != nil && r.pattern == strings.TrimSuffix(prefix, "__") {
+			if r.whole && r.pattern == strings.TrimSuffix(prefix, "__") {
 				rests = append(rests, "*")
 			}
 			for at := range min(len(r.pattern), 2*len(prefix)+2) { // no more of it fits: no two "*" are neighbours

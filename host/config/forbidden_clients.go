@@ -13,11 +13,8 @@ func (f *forbidden) qwen(doc *document) {
 	for _, path := range [][]string{{"permissions", "deny"}, {"tools", "exclude"}, {"excludeTools"}, {"tools", "disabled"}} {
 		f.forbid(claudeTool, doc, path...)
 	}
-	for _, r := range f.rules[first:] {
-		if !strings.HasSuffix(r.pattern, "*") {
-			r.pattern += "__*"
-			f.rules = append(f.rules, r)
-		}
+	for i := range f.rules[first:] {
+		f.rules[first+i].whole = true
 	}
 }
 

@@ -294,3 +294,14 @@ func TestServersThatCodeHasOff(t *testing.T) {
 		}
 	}
 }
+
+// A hint names what the file has.
+func TestRemedyNamesTheRule(t *testing.T) {
+	f, err := Parse(".qwen/settings.json", []byte(`{"mcpServers": {"x": {"command": "y"}}, "permissions": {"deny": ["mcp__x"]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Servers[0].Remedy("*"); got != `take "mcp__x" out of permissions.deny in .qwen/settings.json` {
+		t.Error(got)
+	}
+}
