@@ -151,6 +151,7 @@ type view struct {
 	caller  *policy.Caller // nil if it does not matter
 	scope   policy.Scope
 	said    policy.Decision // the last that was made
+	decided string          // the name that it is about, of a resource or a task among several
 	person  string          // what a person said who had to be asked, as [audit.Record] has it
 }
 
@@ -208,6 +209,7 @@ func (v *view) admit(ctx context.Context, method string, arguments json.RawMessa
 }
 
 func (v *view) decide(ctx context.Context, method string, arguments json.RawMessage, about subject) error {
+	v.decided = about.name
 	if about.task {
 		if v.ownsTask(about.name) {
 			return nil

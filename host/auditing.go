@@ -46,22 +46,28 @@ func (s *Session) keep(q *query, began time.Time, result any, err error) {
 	case q.raw:
 		arguments = describe(&r, q.params)
 	case q.filter != nil:
-		for _, about := range inFilter(q.filter) {
-			r.Name = about.name // the last of them
-		}
-		if u, _ := result.(*Subscription); u != nil { // which the server may have agreed to without what was named
-			agreed := u.Honoured()
-			r.OK = includes(agreed.URIs, q.filter.URIs) && includes(agreed.Tasks, q.filter.Tasks)
-		}
+		s.keepFilter(q, &r, result)
+		return
 	case q.arguments != nil:
 		arguments, _ = json.Marshal(q.arguments)
 	}
 	s.host.keep(&r, arguments)
 }
 
-// includes reports whether a list has all the names.
-func includes(list, names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(list, name) })
+// keepFilter writes a line for each resource and task that a subscription names. Of one that is denied it has
+// the one that it is denied for. The server may have agreed to a part of it.
+func (s *Session) keepFilter(q *query, r *audit.Record, result any) {
+	u, _ := result.(*Subscription)
+	for _, about := range inFilter(q.filter) {
+		if !q.admitted && q.decided != "" && q.decided != about.name {
+			continue
+		}
+		if r.Name = about.name; u != nil {
+			agreed := u.Honoured()
+			r.OK = slices.Contains(agreed.URIs, about.name) && !about.task || slices.Contains(agreed.Tasks, about.name) && about.task
+		}
+		s.host.keep(r, nil)
+	}
 }
 
 // Denied writes the line of a request to the audit log that is denied before there is a session for it,

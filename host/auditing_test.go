@@ -18,7 +18,7 @@ import (
 // S12: each call has a line, however it is made and however it ends; lists have none.
 func TestS12Audit(t *testing.T) {
 	t.Parallel()
-	rules, err := policy.New([]policy.Table{{Name: "a", Match: []string{"*"}, Deny: []string{"sdk/den*"}}})
+	rules, err := policy.New([]policy.Table{{Name: "a", Match: []string{"*"}, Deny: []string{"sdk/den*", "resource:sdk/test:///no"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,8 +39,9 @@ func TestS12Audit(t *testing.T) {
 	s.Call(ctx, mcp.MethodCallTool, map[string]any{"name": "echo", "arguments": map[string]string{"message": "secret"}}, nil)
 	s.Call(ctx, "x/y", nil, nil)
 	s.ReadResource(ctx, "test:///a")
-	s.CallTool(ctx, "echo", map[string]int{"message": 1})                  // which does not fit its schema
-	s.Subscribe(ctx, mcp.Filter{Tools: true, URIs: []string{"test:///b"}}) // of which the server tells only of its tools
+	s.CallTool(ctx, "echo", map[string]int{"message": 1})                               // which does not fit its schema
+	s.Subscribe(ctx, mcp.Filter{Tools: true, URIs: []string{"test:///b", "test:///c"}}) // of which the server tells only of its tools
+	s.Subscribe(ctx, mcp.Filter{URIs: []string{"test:///b", "test:///no", "test:///c"}})
 	h.Denied(&policy.Caller{Principal: "ci"}, "sdk", mcp.MethodCallTool, json.RawMessage(`{"name":"echo","arguments":{}}`))
 	type line struct {
 		who, method, name, decision, rule, trace, sent string
@@ -75,6 +76,8 @@ func TestS12Audit(t *testing.T) {
 		{"pet", mcp.MethodReadResource, "test:///a", "allow", byDefault, "", "no", false, false, false, 0},
 		{"pet", call, "echo", "allow", byDefault, "", "no", false, false, false, len(`{"message":1}`)},
 		{"pet", mcp.MethodSubscribe, "test:///b", "allow", byDefault, "", "", false, false, false, 0},
+		{"pet", mcp.MethodSubscribe, "test:///c", "allow", byDefault, "", "", false, false, false, 0},
+		{"pet", mcp.MethodSubscribe, "test:///no", "deny", `access.a: deny "resource:sdk/test:///no"`, "", "", false, false, false, 0},
 		{"ci", call, "echo", "deny", "default: a principal that no access names may call nothing", "", "", false, false, false, 2},
 	}
 	if !reflect.DeepEqual(got, want) {
