@@ -124,6 +124,14 @@ func (a *app) entryFindings(ctx context.Context, s *settings) (findings []findin
 		}
 		findings = append(findings, f)
 	}
+	for _, name := range slices.Sorted(maps.Keys(s.leftOut)) {
+		if wrong := s.leftOut[name]; wrong != errDemoHidden {
+			findings = append(findings, finding{"server " + name, s.path, wrong.Error() + "; it is left out"})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.refused)) {
+		findings = append(findings, finding{What: "server " + name, Value: "left out of " + s.refused[name].Error()})
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.plugins)) {
 		if file := s.plugins[name].File; file != "" {
 			findings = append(findings, finding{"plugin " + name, file, pluginProblem(s.plugins[name])})

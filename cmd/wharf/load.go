@@ -35,7 +35,7 @@ func (a *app) load() (*settings, error) {
 		if s.leftOut == nil {
 			s.leftOut = make(map[string]error)
 		}
-		s.leftOut[demoName] = errors.New("its entry is disabled, and hides it")
+		s.leftOut[demoName] = errDemoHidden
 	case !taken:
 		demo, err := demoServer()
 		if err != nil {
@@ -46,6 +46,9 @@ func (a *app) load() (*settings, error) {
 	a.settings = s
 	return s, nil
 }
+
+// errDemoHidden is why the demo server cannot be used where an entry of its name is disabled.
+var errDemoHidden = errors.New("its entry is disabled, and hides it")
 
 // readSettings reads the file. It ends when the program is interrupted.
 func (a *app) readSettings() (*settings, error) {
