@@ -17,6 +17,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/audit"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/internal/capability/process"
 	"github.com/wharf-mcp/wharf/host/internal/connect"
 	"github.com/wharf-mcp/wharf/host/internal/ctxmutex"
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
@@ -242,8 +243,20 @@ type Host struct {
 	sessions  map[*Session]struct{}
 }
 
-// New makes a host. It loads no plugin: a session does that when it first needs one.
+// NestedEnv is the variable in which a server that is a process learns how many hosts are above it. It ends
+// a host that starts itself: see [New].
+const NestedEnv = process.NestedEnv
+
+// maxNested is how many hosts may be above a new one.
+const maxNested = 4
+
+// New makes a host. It loads no plugin: a session does that when it first needs one. Below [maxNested] hosts,
+// each of which is a server of the one above, there is none: one of their entries then leads back to itself.
 func New(ctx context.Context, c Config) (*Host, error) {
+	if process.Nested() > maxNested {
+		return nil, hosterr.Errorf(ErrConfig, "take the entry out that starts this program with that entry as a server",
+			"a host is its own server: there are more than %d hosts above this one", maxNested)
+	}
 	c.Client.name()
 	if c.LookupEnv == nil {
 		c.LookupEnv = os.LookupEnv

@@ -81,6 +81,7 @@ func (a *app) runDaemon(ctx context.Context, idle time.Duration, detached bool) 
 	defer l.Close()
 	logFile := ""
 	if detached {
+		os.Unsetenv(host.NestedEnv) // it outlives the hosts above
 		logFile = place.Log()
 		log, err := daemon.OpenLog(logFile)
 		if err != nil {

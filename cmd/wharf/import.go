@@ -143,13 +143,18 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 		only[i] = cmp.Or(config.ShellName(name), name)
 	}
 	var names []string
+	var ours []importItem
 	for _, f := range found {
 		if f.Err != nil {
 			continue
 		}
 		for _, s := range f.File.Servers {
 			names = append(names, s.Name)
-			if len(only) == 0 || slices.Contains(only, s.Name) {
+			switch {
+			case len(only) > 0 && !slices.Contains(only, s.Name):
+			case servesOwn(s):
+				ours = append(ours, importItem{Name: s.Name, Client: f.ID, File: f.Path, State: importSelf, Target: s.Target(), server: s})
+			default:
 				items = append(items, itemOf(items, f, s, name))
 			}
 		}
@@ -168,6 +173,7 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 			items[i].compare(own.Read.Servers, items[:i], cmp.Or(name, items[i].server.Name))
 		}
 	}
+	items = append(items, ours...)
 	for _, name := range only {
 		if !slices.ContainsFunc(items, func(i importItem) bool { return i.server.Name == name || i.Name == name }) {
 			for _, f := range found {
@@ -267,6 +273,8 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 			if item.Differs != "" && slices.ContainsFunc(items, isNew) {
 				a.Warn("%s of %s differs %s, which counts", plain.Line(item.server.Name), item.Client, item.Differs)
 			}
+		case importSelf:
+			a.Tell(term.Dim, "note:", fmt.Sprintf("%s of %s is not copied: it starts wharf", plain.Line(item.Name), item.Client), "")
 		case importLoose:
 			mine, _ := among(own.Read.Servers, item.Name)
 			a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",

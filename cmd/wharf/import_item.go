@@ -21,6 +21,7 @@ const (
 	importTaken = "name is taken"                  // by another entry of your own
 	importHeld  = "name of a secret is taken"      // the vault has another one of that name
 	importTwice = "same as another one"            // of a client before this; that one forbids what this one does too
+	importSelf  = "is wharf"                       // as --print-config prints it
 )
 
 // importItem is a server of another client.

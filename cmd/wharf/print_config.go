@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/paste"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
+	"github.com/wharf-mcp/wharf/host"
 )
 
 // printsConfig gives a command the flag --print-config, whose value is what printConfig wants.
@@ -57,4 +59,18 @@ func (a *app) printConfig(id, name string, words, lacks []string) error {
 		a.Warn("%s", lack)
 	}
 	return a.Print(text)
+}
+
+// servesOwn reports whether an entry starts this program with servers of its own configuration, as the text of
+// printConfig does.
+func servesOwn(s host.Server) bool {
+	self, _ := os.Executable()
+	is := s.Command == self || strings.TrimSuffix(filepath.Base(s.Command), ".exe") == "wharf"
+	isConfig := func(word string) bool { return word == "--config" || strings.HasPrefix(word, "--config=") }
+	return is && (slices.Contains(s.Args, "serve") || slices.Contains(s.Args, "bridge")) && !slices.ContainsFunc(s.Args, isConfig)
+}
+
+// servesItself reports whether an entry of the configuration starts this program with that entry as a server.
+func servesItself(s host.Server) bool {
+	return servesOwn(s) && (slices.Contains(s.Args, "serve") || slices.Contains(s.Args, s.Name))
 }

@@ -126,6 +126,7 @@ func (r *reference) settings() {
 var environment = []struct{ name, meaning string }{
 	{"WHARF_TIMEOUT_MS", "The timeout of a request, and of the start of a server, in milliseconds; `0` is none. `timeout` and `start_timeout` of an entry outrank it, each for its own, and `--timeout` outranks all of them."},
 	{"WHARF_REGISTRY", "The address of the registry that `search` and `add` ask. `update` asks the one that a server came from."},
+	{"WHARF_NESTED", "How many hosts are above this one. Wharf sets it for servers that are processes; below more than four it ends with an error, since an entry then leads back to itself."},
 	{"WHARF_TRACE", "Layers to print to stderr, with commas between: `rpc`, `abi`, `io`."},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "The receiver of traces, which Wharf sends by OTLP over HTTP in protobuf. The first is a base, to which Wharf adds `/v1/traces`; the second is the whole URL. If neither is set, Wharf sends no traces."},
 	{"OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_TRACES_HEADERS", "Headers of these requests, as `name=value,name=value`."},
@@ -173,7 +174,7 @@ func (r *reference) environment() {
 			r.t.Errorf("the variable %s is not found in the source", name)
 		}
 	}
-	r.printf("\nA server that is a process gets these variables of yours, those of its `env` and `env_file`, and no others.\n" +
+	r.printf("\nA server that is a process gets these variables of yours, those of its `env` and `env_file`, `WHARF_NESTED`, and no others.\n" +
 		"`-e NAME` passes one more to a server after `--`.\n\n")
 	process := "host/internal/capability/process"
 	r.printf("- Linux and macOS: `%s`, and those that begin with `LC_`\n", strings.Join(r.sources.texts(r.t, process, "unixNames"), "`, `"))

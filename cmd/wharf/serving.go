@@ -137,6 +137,10 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 	defer h.Close()
 	lacking := make(map[string]string)
 	for _, server := range servers {
+		if servesItself(server) && !c.Bare {
+			a.Warn("%s is not served: it starts wharf, which has it as a server", plain.Name(server.Name, plain.NameColumns))
+			continue
+		}
 		err := h.Approve(ctx, server)
 		broken := err
 		if err == nil {

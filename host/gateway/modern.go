@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -31,6 +32,7 @@ type modernClient struct {
 	mu     sync.Mutex
 	closed bool
 	server *upstream
+	failed error // of the newest server/discover
 
 	offered json.RawMessage // the capabilities that a legacy server was told; set before server
 }
@@ -65,7 +67,23 @@ func (c *modernClient) connect(m *modernMeta) (*upstream, error) {
 	return u, err
 }
 
+// serve answers a request. A client may take an error of server/discover for a sign of a legacy server
+// (2026-07-28/basic/versioning#backward-compatibility-with-initialization-based-versions): its initialize
+// is then answered with that error, which says what is wrong.
 func (c *modernClient) serve(ctx context.Context, r *request) (json.RawMessage, error) {
+	result, err := c.answer(ctx, r)
+	if r.method != mcp.MethodDiscover && r.method != mcp.MethodInitialize {
+		return result, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.method == mcp.MethodDiscover {
+		c.failed = err
+	}
+	return result, cmp.Or(c.failed, err)
+}
+
+func (c *modernClient) answer(ctx context.Context, r *request) (json.RawMessage, error) {
 	m, refusal := readMeta(r.params)
 	switch {
 	case refusal != nil:

@@ -1,6 +1,9 @@
 package gateway_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // greetModern answers the probe of a modern server.
 func (e *end) greetModern(info, offered string) {
@@ -50,6 +53,22 @@ func TestModernClientOfModernServer(t *testing.T) {
 	srv.want(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":$e,"reason":"enough"}}`)
 	c.send(`{"jsonrpc":"2.0","id":5,"method":"ping","params":{` + modernMeta(`{}`, "") + `}}`)
 	c.want(`{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"Method not found: ping is not in protocol 2026-07-28"}}`)
+}
+
+// A client that tries initialize after an error of server/discover is told what is wrong with the server.
+func TestInitializeAfterAFailedDiscover(t *testing.T) {
+	s := newScene(t, modern)
+	c := s.client()
+	c.send(`{"jsonrpc":"2.0","id":"d","method":"server/discover","params":{` + modernMeta(`{}`, "") + `}}`)
+	srv := s.server()
+	srv.want(`{"jsonrpc":"2.0","id":$a,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"io.modelcontextprotocol/clientInfo":` + editor + `,"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`)
+	srv.send(`{"jsonrpc":"2.0","id":$a,"error":{"code":-32603,"message":"license expired"}}`)
+	for _, id := range []string{`"d"`, "1"} {
+		if line := c.read(); !strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32603,"message":"`) || !strings.Contains(line, "license expired") {
+			t.Errorf("%s", line)
+		}
+		c.send(initialize("1", legacy, `{}`))
+	}
 }
 
 // A stream of a modern client has the id of its request, in every message.

@@ -4,8 +4,18 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 )
+
+// NestedEnv is the variable in which a child learns how many hosts are above it.
+const NestedEnv = "WHARF_NESTED"
+
+// Nested returns how many hosts are above this process.
+func Nested() int {
+	n, _ := strconv.Atoi(os.Getenv(NestedEnv)) // 0 where it is not set
+	return n
+}
 
 // The variables that a child gets without a declaration: enough to find its home, its
 // programs and its language, and no secret. In particular none that changes which code a
@@ -20,10 +30,10 @@ var (
 	}
 )
 
-// childEnv returns the environment of a child: the inherited variables, then the declared ones. The
-// last value of a name counts.
+// childEnv returns the environment of a child: the inherited variables and [NestedEnv], then the declared
+// ones. The last value of a name counts.
 func childEnv(declared []string) []string {
-	env := inherited(os.Environ(), runtime.GOOS)
+	env := append(inherited(os.Environ(), runtime.GOOS), NestedEnv+"="+strconv.Itoa(Nested()+1))
 	for _, entry := range declared {
 		name, _, _ := strings.Cut(entry, "=")
 		env = slices.DeleteFunc(env, func(e string) bool { return isNamed(e, name) })

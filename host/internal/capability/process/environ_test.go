@@ -51,6 +51,7 @@ func TestAChildSeesOnlyWhatItMay(t *testing.T) {
 		t.Setenv(name, "leaked")
 	}
 	t.Setenv("LC_TEST", "passed")
+	t.Setenv(NestedEnv, "2")
 	table := captest.NewTable(t, captest.Patient(helper("env", "DECLARED=yes")))
 	r := captest.NewRecorder()
 	captest.Open(t, table, abi.OpenProcess, r)
@@ -58,12 +59,12 @@ func TestAChildSeesOnlyWhatItMay(t *testing.T) {
 	env := strings.Split(string(r.Bytes), "\n")
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		declared := slices.Contains([]string{captest.HelperEnv, "GORACE", "DECLARED"}, name)
+		declared := slices.Contains([]string{captest.HelperEnv, "GORACE", "DECLARED", NestedEnv}, name)
 		if value == "leaked" || !declared && !isInherited(name, "linux") {
 			t.Errorf("the child sees %s", entry)
 		}
 	}
-	for name, want := range map[string]string{"DECLARED": "yes", "LC_TEST": "passed", "PATH": os.Getenv("PATH")} {
+	for name, want := range map[string]string{"DECLARED": "yes", "LC_TEST": "passed", NestedEnv: "3", "PATH": os.Getenv("PATH")} {
 		if got := LookupEnv(env, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
