@@ -110,6 +110,11 @@ func (a *app) explainDial(server host.Server, err error) error {
 			err = exit.WithHint(err, a.undashed(s, dash))
 		}
 	}
+	if s, _ := a.load(); s != nil && !a.adHoc {
+		if note := s.misspelt(server.Name); note != "" {
+			err = exit.WithHint(err, note)
+		}
+	}
 	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
 		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
 	}

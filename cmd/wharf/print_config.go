@@ -66,7 +66,7 @@ func (a *app) printConfig(id, name string, words, lacks []string) error {
 func servesOwn(s host.Server) bool {
 	self, _ := os.Executable()
 	is := s.Command == self || strings.TrimSuffix(filepath.Base(s.Command), ".exe") == "wharf"
-	isConfig := func(word string) bool { return word == "--config" || strings.HasPrefix(word, "--config=") }
+	isConfig := func(word string) bool { return strings.HasPrefix(word, "--config") }
 	return is && (slices.Contains(s.Args, "serve") || slices.Contains(s.Args, "bridge")) && !slices.ContainsFunc(s.Args, isConfig)
 }
 

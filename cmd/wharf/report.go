@@ -34,6 +34,7 @@ func (a *app) withAddress(hint string) string {
 		"write headers in its entry", "give -H 'X-API-Key: …'",
 		"write scopes into auth of its entry, if you know them, and then: wharf login "+a.server,
 		"if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`",
+		"tell its makers, or set authorization_server", "tell its makers; a token that you have is given by -H 'Authorization: Bearer …'",
 		"look at auth in the entry of "+a.server+", or ", "",
 		"wharf login "+a.server, "wharf login "+a.address,
 	).Replace(hint)

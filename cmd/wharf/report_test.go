@@ -68,6 +68,7 @@ func TestHintsWithoutAnEntry(t *testing.T) {
 		`a slow server gets longer with --timeout, or with timeout = "2m" in its entry`:                                         {"a slow server gets longer with --timeout", "a slow server gets longer with --timeout"},
 		`it is slow to start; it gets longer with --timeout, or with start_timeout = "2m" in its entry`:                         {"it is slow to start; it gets longer with --timeout", "it is slow to start; it gets longer with --timeout"},
 		`a call that takes longer needs max_timeout = "3h" in its entry, or more`:                                               {`a call that takes longer needs an entry, with max_timeout = "3h" or more`, `a call that takes longer needs an entry, with max_timeout = "3h" or more`},
+		"tell its makers, or set authorization_server":                                                                          {"tell its makers; a token that you have is given by -H 'Authorization: Bearer …'", ""},
 		"the server does not say which; write scopes into auth of its entry, if you know them, and then: wharf login 127.0.0.1": {"the server does not say which; if you know them, add it with `wharf add`, write scopes into auth of its entry, and sign in with `wharf login NAME`", ""},
 	} {
 		if got := hint(entry, given); got != given {

@@ -276,6 +276,16 @@ const nameConfiguration = "name a file with --config, or set the variable to a w
 // serversHint is the hint of an unknown name.
 const serversHint = "`wharf servers` lists the servers"
 
+// misspelt returns the note about a key of a server that looks like a misspelt form of another, or "".
+func (s *settings) misspelt(server string) string {
+	for _, note := range s.notes {
+		if strings.Contains(note, ": server "+server+": ") && strings.Contains(note, "did you mean") {
+			return note
+		}
+	}
+	return ""
+}
+
 // whyLeftOut returns the error for a name of which there is an entry that cannot be used, or nil.
 func (s *settings) whyLeftOut(name string) error {
 	wrong := s.leftOut[name]

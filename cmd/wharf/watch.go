@@ -165,14 +165,16 @@ func (a *app) hearFrom(f *follower) (end func()) {
 func (a *app) watchLogAlone(ctx context.Context, c *client, f *follower, named bool, refused error) error {
 	var declared struct {
 		Logging   map[string]any
-		Resources struct{ Subscribe bool }
+		Resources *struct{ Subscribe bool }
 	}
 	info := c.session.Info()
 	json.Unmarshal(info.Capabilities, &declared)
 	switch {
 	case !named && info.Era == mcp.Legacy && declared.Logging != nil:
-	case !named && declared.Resources.Subscribe:
+	case !named && declared.Resources != nil && declared.Resources.Subscribe:
 		return exit.WithHint(refused, "it tells of changes of resources that are named: "+aFollowed.lists(a))
+	case named && declared.Resources != nil:
+		return exit.WithHint(refused, a.readInstead())
 	default:
 		return exit.WithHint(refused, "it tells of no changes; for what there is now, "+aTool.lists(a))
 	}
@@ -213,6 +215,14 @@ func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
 	}
 }
 
+// readInstead is the hint at a resource that cannot be followed.
+func (a *app) readInstead() string {
+	if a.shell != nil {
+		return `"read" reads it as it is now`
+	}
+	return "`wharf read` reads it as it is now"
+}
+
 // checkHonoured says which changes the server will not report. For a resource that was
 // named, that is an error.
 func (a *app) checkHonoured(c *client, uris []string, honoured mcp.Filter) error {
@@ -220,12 +230,9 @@ func (a *app) checkHonoured(c *client, uris []string, honoured mcp.Filter) error
 	json.Unmarshal(c.session.Info().Capabilities, &declared)
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
-			hint := "`wharf read` reads it as it is now"
-			switch {
-			case declared.Resources == nil:
+			hint := a.readInstead()
+			if declared.Resources == nil {
 				hint = "it has no resources; " + aTool.lists(a)
-			case a.shell != nil:
-				hint = `"read" reads it as it is now`
 			}
 			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri), hint)
 		}

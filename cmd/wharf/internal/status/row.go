@@ -175,7 +175,7 @@ func Brief(name string, err error) string {
 // cells returns the cells of the row for people.
 func (r *row) cells() []string {
 	latency, tools := "", ""
-	if r.Millis > 0 {
+	if r.Millis > 0 && !r.Stale {
 		latency = fmt.Sprintf("%.3g ms", r.Millis)
 	}
 	if r.Tools != nil {
