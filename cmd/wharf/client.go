@@ -110,7 +110,7 @@ func (a *app) explainDial(server host.Server, err error) error {
 			err = exit.WithHint(err, a.undashed(s, dash))
 		}
 	}
-	if s, _ := a.load(); s != nil && !a.adHoc {
+	if s, _ := a.load(); s != nil && !a.adHoc && (errors.Is(err, host.ErrTimeout) || errors.Is(err, host.ErrUnreachable)) {
 		if note := s.misspelt(server.Name); note != "" {
 			err = exit.WithHint(err, note)
 		}

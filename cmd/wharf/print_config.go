@@ -72,5 +72,6 @@ func servesOwn(s host.Server) bool {
 
 // servesItself reports whether an entry of the configuration starts this program with that entry as a server.
 func servesItself(s host.Server) bool {
-	return servesOwn(s) && (slices.Contains(s.Args, "serve") || slices.Contains(s.Args, s.Name))
+	of := slices.Index(s.Args, "bridge") + 1
+	return servesOwn(s) && (of == 0 || slices.Contains(s.Args[of:], s.Name))
 }
