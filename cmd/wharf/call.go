@@ -201,7 +201,7 @@ func (c *client) refused(ctx context.Context, tool string, known []mcp.Tool, err
 	if !byRules && c.lacks(tool) {
 		return c.unlisted(ctx, tool, known)
 	}
-	if near := meant(tool, namesOfTools(known)); near != "" {
+	if near := meant(tool, namesOfTools(known)); near != "" && byRules { // else the server has the tool
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q? If not: %s", near, exit.HintOf(err)))
 	}
 	return err
