@@ -63,7 +63,7 @@ func (p *Package) bundle(o *Option) {
 // Unpack makes an option that is a bundle usable. Unless the folder has the bundle already, it
 // downloads the archive, compares its hash, and unpacks it into a folder that is named by the
 // hash. Then it reads how the server is run. Nothing of it is started. The archive comes from
-// the public network, or from the place of the registry.
+// the public network, from the place of the registry, or from this machine if the registry is on it.
 func (c *Client) Unpack(ctx context.Context, o *Option, dir string) error {
 	b := o.Bundle
 	at := filepath.Join(dir, b.SHA256)
@@ -101,7 +101,11 @@ func (c *Client) download(ctx context.Context, b *Bundle) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fetcher, err := egress.NewFetcher(egress.Policy{Origins: []string{origin.Scheme + "://" + origin.Host}, Discover: true})
+	origins := []string{origin.Scheme + "://" + origin.Host}
+	if u, err := url.Parse(b.URL); err == nil && c.local && egress.IsLoopback(u.Hostname()) {
+		origins = append(origins, u.Scheme+"://"+u.Host)
+	}
+	fetcher, err := egress.NewFetcher(egress.Policy{Origins: origins, Discover: true})
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,16 @@ import (
 	"github.com/wharf-mcp/wharf/internal/registrytest"
 )
 
-// bundleOf publishes a bundle and returns its option, a client, and what closes the site.
+// bundleOf publishes a bundle at another port than that of its registry, and returns its option, a client, and
+// what closes that place.
 func bundleOf(t *testing.T, files ...registrytest.File) (*Client, *Option, func()) {
 	t.Helper()
 	dir := t.TempDir()
 	site := httptest.NewServer(registrytest.Handler(dir))
 	t.Cleanup(site.Close)
-	if err := registrytest.Bundle(dir, site.URL, "bundled", "1.0.0", files...); err != nil {
+	archives := httptest.NewServer(registrytest.Handler(dir))
+	t.Cleanup(archives.Close)
+	if err := registrytest.Bundle(dir, archives.URL, "bundled", "1.0.0", files...); err != nil {
 		t.Fatal(err)
 	}
 	c, err := New(site.URL, nil)
@@ -36,7 +39,7 @@ func bundleOf(t *testing.T, files ...registrytest.File) (*Client, *Option, func(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c, l.Server.Options(false)[0], site.Close
+	return c, l.Server.Options(false)[0], archives.Close
 }
 
 func manifestOf(server, settings string) registrytest.File {
