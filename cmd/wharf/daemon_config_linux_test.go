@@ -122,6 +122,22 @@ func TestSharedServeTellsOfTrouble(t *testing.T) {
 	}
 }
 
+// All servers as one are served in the era of the client, which reaches what its revision has.
+func TestSharedServersSpeakTheEraOfTheClient(t *testing.T) {
+	t.Parallel()
+	u := newUser(t)
+	cmd := u.command("serve", "--shared")
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"ledger__note","arguments":{"text":"x"}}}
+{"jsonrpc":"2.0","id":3,"method":"tasks/list"}
+`)
+	out, err := cmd.Output()
+	if text := string(out); err != nil || strings.Contains(text, "2026-07-28") || !strings.Contains(text, `"id":2,"result":`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 // A program is told that the server which it starts is not the one that an editor has stopped.
 func TestStoppedByAnEditor(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/daemon"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/gateway"
-	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/trust"
 )
 
@@ -46,9 +44,6 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 		a.Warn("the servers of the daemon are not used: %v; once the daemon is stopped, this program starts one of its own kind", err)
 		return false, nil
 	}
-	// The daemon speaks either era for a server that it does not know yet. Were both tried, the refusal of the second
-	// would hide why the server does not start.
-	t.entry.Protocol = cmp.Or(t.entry.Protocol, mcp.LatestModern)
 	var starts sync.Mutex // guards the next two, and t
 	var why error
 	var failed time.Time // when a daemon did not start, for why
@@ -74,7 +69,9 @@ func (a *app) serveShared(ctx context.Context, server host.Server) (joined bool,
 			return t.dial(ctx)
 		},
 	}
-	return true, a.serveStarter(ctx, []host.Server{t.entry}, gateway.Config{Bare: true})
+	// The daemon speaks either era for all servers as one, and for a server that it does not know yet. Were both tried,
+	// the refusal of the second would hide why the server does not start.
+	return true, a.serveStarter(ctx, []host.Server{t.entry}, gateway.Config{Bare: true, SameEra: true})
 }
 
 // pumpControl passes the bytes of an editor on stdin and stdout on to the daemon, which it starts if

@@ -30,6 +30,10 @@ type Config struct {
 	// Bare is false, a client on a stream reaches all servers as one.
 	Bare bool
 
+	// SameEra says that servers speak both eras. A server whose entry names no protocol is spoken to in the era of
+	// the client then.
+	SameEra bool
+
 	// Info is the serverInfo of all servers as one. Its name is "wharf" unless it is given.
 	Info mcp.Implementation
 

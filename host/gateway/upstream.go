@@ -53,6 +53,9 @@ type counterpart interface {
 // connect returns an upstream for a client, in a session that it may share or in one of its own.
 // info and capabilities are JSON objects as the client sent them. connect does not start the server.
 func (g *Gateway) connect(c counterpart, o origin, server host.Server, info, capabilities json.RawMessage) (*upstream, error) {
+	if g.config.SameEra && server.Protocol == "" {
+		server.Protocol = map[mcp.Era]string{mcp.Legacy: string(mcp.Legacy), mcp.Modern: mcp.LatestModern}[c.era()]
+	}
 	u := &upstream{gateway: g, client: c, server: server, origin: o, info: info, capabilities: withoutTasksExtension(capabilities), caller: g.caller(&o, c.era(), info)}
 	u.ctx, u.cancel = context.WithCancelCause(context.Background())
 	var err error
