@@ -45,6 +45,7 @@ var (
 	echoed           = lazyregexp.New(`^\$\(echo((?: "?(?:[\w./:=@%+,]|\$[A-Za-z_]\w*|\$\{[A-Za-z_]\w*\})+"?)+)\)$`)
 	braced           = lazyregexp.New(`\{(env|file):([^{}]*)\}`)
 	placeholder      = lazyregexp.New(`\$\{([^}]*)\}`)
+	editorSetting    = lazyregexp.New(`\$\{(config|command):[^}]*\}`)
 	editorWord       = lazyregexp.New(`^((env|input|config|command):[\s\S]*|workspaceFolder(Basename)?|cwd|userHome|pathSeparator|/)$`)
 	editorVariable   = lazyregexp.New(`^env:([A-Za-z_][A-Za-z0-9_()]*)(?::.*)?$`)
 	explicit         = lazyregexp.New(`^(env|secret|file):`)
@@ -133,8 +134,12 @@ func hubSyntax(field, value string) (string, error) {
 	return bareSyntax(field, value)
 }
 
-// codeSyntax is that of VS Code, to which ${env:NAME} is empty where it is not set (variableResolver.ts).
+// codeSyntax is that of VS Code, to which ${env:NAME} is empty where it is not set (variableResolver.ts). It refuses
+// settings and commands of the editor.
 func codeSyntax(_, value string) (string, error) {
+	if m := editorSetting.FindString(value); m != "" {
+		return "", fmt.Errorf("holds %s, which only VS Code knows; write its value", m)
+	}
 	return replaceAll(placeholder, value, func(m []string) string {
 		switch name := editorVariable.FindStringSubmatch(m[1]); {
 		case name != nil:

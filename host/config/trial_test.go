@@ -39,6 +39,7 @@ func TestFilesOfUsers(t *testing.T) {
 		{"milliseconds", "mcp.json", `{"mcpServers": {"a": {"command": "x", "timeout": 60000}}}`, "a", time.Minute, ""},
 		{"Cursor", ".cursor/mcp.json", `{"mcpServers": {"a": {"command": "x", "args": ["${workspaceFolder}", "${userHome}"], "envFile": ".env"}}}`, "a", 0, ""},
 		{"VS Code with inputs", ".vscode/mcp.json", `{"inputs": [{"id": "k", "type": "promptString"}], "servers": {"a": {"command": "x", "env": {"K": "${input:k}"}}}}`, "a", 0, ""},
+		{"VS Code, a setting of the editor", ".vscode/mcp.json", `{"servers": {"a": {"command": "x", "args": ["${config:a.b}"]}, "b": {"command": "x", "env": {"K": "${command:c.d}"}}, "c": ` + local + `}}`, "c", 0, "server b: env.K: holds ${command:c.d}, which only VS Code knows; write its value; this server is left out"},
 		{"VS Code, settings", "Code/User/settings.json", `{"editor.tabSize": 2, "mcp": {"servers": {"a": ` + local + `}}}`, "a", 0, ""},
 		{"Gemini CLI", ".gemini/settings.json", `{"mcpServers": {"a": {"command": "x", "env": {"K": "$MY_KEY"}}}}`, "a", 0, ""},
 		{"Codex", ".codex/config.toml", "model = \"o\"\n[mcp_servers.a]\ncommand = \"x\"\ntool_timeout_sec = 60\n", "a", time.Minute, ""},
