@@ -92,6 +92,9 @@ func (a *app) asElsewhere(cmd *cobra.Command, flag string) string {
 	if at < 0 || slices.Contains(schema.Names(), strings.TrimLeft(flag, "-")) {
 		return ""
 	}
+	if flag == "--name" && cmd.Name() == "call" && len(cmd.Flags().Args()) == 1 { // and no tool yet
+		flag = "--tool"
+	}
 	_, value, given := strings.Cut(a.argv[at], "=")
 	if !given && at+1 < len(a.argv) {
 		value = a.argv[at+1]
@@ -108,8 +111,10 @@ var calledBy = map[string]string{
 	"--params": argumentsAsJSON, "-p": argumentsAsJSON, "--input": argumentsAsJSON, "--arguments": argumentsAsJSON,
 	"--format": outputFormats, "--raw": outputFormats, "--pretty": outputFormats,
 	"--method":    "each method has its command: `wharf tools SERVER` lists tools, `wharf call SERVER TOOL` calls one, and `wharf request SERVER METHOD` sends any other",
-	"--tool-name": "the tool comes behind the server: `wharf call SERVER TOOL`",
+	"--tool-name": toolBehind, "--tool": toolBehind,
 }
+
+const toolBehind = "the tool comes behind the server: `wharf call SERVER TOOL`"
 
 const noFlagBefore = "an argument has no flag before it: write KEY=VALUE"
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // readTOML parses a file in TOML.
@@ -32,7 +34,7 @@ func readTOML(path, text string) (*document, error) {
 		if !strings.Contains(text, "\x00") { // the library's letter for the end
 			message = strings.Replace(message, `but got '\x00' instead`, "but the file ends", 1)
 		}
-		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + message + remedyInTOML(text, line)}
+		return nil, &Error{File: path, Line: line, Problem: "is not TOML: " + strings.TrimSuffix(message, ".") + remedyInTOML(text, line, message)}
 	case err != nil:
 		return nil, &Error{File: path, Problem: "is not TOML: " + err.Error()}
 	}
@@ -76,8 +78,9 @@ func openBrace(text string, at int) int {
 	return -1
 }
 
-// remedyInTOML says what is usually wrong with a line that is not TOML, by the line's text.
-func remedyInTOML(text string, line int) string {
+// remedyInTOML says what is usually wrong with a line that is not TOML, by the line's text and the message of the
+// library.
+func remedyInTOML(text string, line int, message string) string {
 	if strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return "; this looks like JSON: name the file .json"
 	}
@@ -91,15 +94,22 @@ func remedyInTOML(text string, line int) string {
 	_, value, _ := strings.Cut(lines[line-1], "=")
 	value = strings.TrimSpace(value)
 	switch {
+	case strings.Contains(message, "already been defined"):
+		return "; take one of the two out"
+	case strings.HasPrefix(strings.TrimSpace(lines[line-1]), "[") && strings.Contains(strings.TrimSpace(lines[line-1]), " "):
+		return "; a name with a blank is written in quotes"
 	case strings.ContainsAny(value, "“”„‘’") && !strings.ContainsAny(value, `"'`):
 		return `; write straight quotes, ", in place of curly ones`
 	case strings.Contains(value, `"`) && strings.Contains(value, `\`):
 		return `; write \ twice, or the text in single quotes`
-	case value != "" && unicode.IsLetter(rune(value[0])):
+	case value != "" && unicode.IsLetter(rune(value[0])), unquotedTime.MatchString(value):
 		return "; write a text in quotes"
 	}
 	return ""
 }
+
+// unquotedTime matches a duration or a size without its quotes.
+var unquotedTime = lazyregexp.New(`^[0-9.]+\s*[A-Za-z]+$`)
 
 // linesOfTOML returns a function that finds the line of a key in a text that BurntSushi/toml has read.
 // That library tells positions only in its errors, so another one parses the text once more, at the

@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Arguments are the arguments of a call as they stand on the command line.
@@ -121,6 +122,23 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 	return args.addValue(v)
 }
 
+// takenApart returns how a value is written in JSON that is one of the words which a shell made of an object by its
+// braces, key={"a":1,"b":2}, or of a list of one. It returns "" for another value.
+func takenApart(v Value) string {
+	m := memberWord.FindStringSubmatch(v.Text)
+	if m == nil {
+		return ""
+	}
+	object := "{" + plain.Quote(m[2]) + ": …}"
+	if m[1] != "" {
+		object = "[" + object + "]"
+	}
+	return plain.ShellWord(plain.Clip(v.Key+"="+object, 200))
+}
+
+// memberWord matches a member of a JSON object without its quotes, perhaps in the brackets of a list.
+var memberWord = lazyregexp.New(`^(\[?)([A-Za-z_][A-Za-z0-9_-]*):[^/]`)
+
 func (args *Arguments) addValue(v Value) error {
 	for _, other := range args.values {
 		if other.Key != v.Key {
@@ -129,6 +147,13 @@ func (args *Arguments) addValue(v Value) error {
 		hint := ""
 		if v.isText() && other.isText() {
 			hint = "if it takes a list, write " + plain.ShellWord(plain.Clip(v.Key+"=["+plain.Quote(other.Text)+","+plain.Quote(v.Text)+"]", 200))
+			switch apart := takenApart(other); {
+			case apart == "" || takenApart(v) == "":
+			case strings.HasPrefix(v.Text, "["):
+				hint = "the shell takes JSON apart, and single quotes keep it whole: " + apart
+			default:
+				hint += "; if it is JSON, single quotes keep it whole: " + apart
+			}
 		}
 		return exit.Usage(fmt.Errorf("argument %q: %s is given already, as %q", v.word, v.Key, other.word), "%s", hint)
 	}
@@ -306,6 +331,9 @@ func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text 
 	}
 	if fixed := requote(text); err != nil && strings.HasPrefix(text, "{") && (fixed != "" || len(text) > 2 && !strings.Contains(text, `"`)) {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), "JSON has double quotes, and single quotes keep them from the shell: %s", plain.ShellWord(cmp.Or(fixed, `{"message": "hello"}`)))
+	}
+	if m := memberWord.FindStringSubmatch(text); err != nil && m != nil && m[1] == "" {
+		return exit.Usage(fmt.Errorf("%s: %w", from, err), "the shell takes JSON apart, and single quotes keep it whole: '{%s: …}'", plain.Quote(m[2]))
 	}
 	if err != nil {
 		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
