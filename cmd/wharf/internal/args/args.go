@@ -19,7 +19,6 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/files"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // Arguments are the arguments of a call as they stand on the command line.
@@ -122,23 +121,6 @@ func (args *Arguments) addWord(ctx context.Context, stdin io.Reader, word string
 	return args.addValue(v)
 }
 
-// takenApart returns how a value is written in JSON that is one of the words which a shell made of an object by its
-// braces, key={"a":1,"b":2}, or of a list of one. It returns "" for another value.
-func takenApart(v Value) string {
-	m := memberWord.FindStringSubmatch(v.Text)
-	if m == nil {
-		return ""
-	}
-	object := "{" + plain.Quote(m[2]) + ": …}"
-	if m[1] != "" {
-		object = "[" + object + "]"
-	}
-	return plain.ShellWord(plain.Clip(v.Key+"="+object, 200))
-}
-
-// memberWord matches a member of a JSON object without its quotes, perhaps in the brackets of a list.
-var memberWord = lazyregexp.New(`^(\[?)([A-Za-z_][A-Za-z0-9_-]*):[^/]`)
-
 func (args *Arguments) addValue(v Value) error {
 	for _, other := range args.values {
 		if other.Key != v.Key {
@@ -147,8 +129,8 @@ func (args *Arguments) addValue(v Value) error {
 		hint := ""
 		if v.isText() && other.isText() {
 			hint = "if it takes a list, write " + plain.ShellWord(plain.Clip(v.Key+"=["+plain.Quote(other.Text)+","+plain.Quote(v.Text)+"]", 200))
-			switch apart := takenApart(other); {
-			case apart == "" || takenApart(v) == "":
+			switch apart := takenApart(v.Key, other.Text); {
+			case apart == "" || takenApart(v.Key, v.Text) == "":
 			case strings.HasPrefix(v.Text, "["):
 				hint = "the shell takes JSON apart, and single quotes keep it whole: " + apart
 			default:
@@ -311,35 +293,12 @@ func (b bareValue) asObject() string {
 func notKeyed(word string) error { return fmt.Errorf("argument %q: expected key=value", word) }
 
 // addBase reads a whole object. A call can have only one.
-func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) error {
+func (args *Arguments) addBase(ctx context.Context, stdin io.Reader, from, text string) (err error) {
 	if args.from != "" {
 		return exit.Usage(fmt.Errorf("%s: the arguments are given already, by %s", from, args.from), "write one object, with all of them; key=value adds to it")
 	}
-	if text == "-" && stdin == nil {
-		return exit.Usage(fmt.Errorf("%s: - reads stdin, and the lines of a shell come from there", from), "write the object, or key=value")
-	}
-	if text == "-" {
-		input, err := files.ReadAll(ctx, stdin, files.MaxInput)
-		if err != nil {
-			return exit.Usage(fmt.Errorf("read stdin: %w", err), "")
-		}
-		from, text = "stdin", strings.TrimPrefix(string(input), "\ufeff") // some editors and shells begin with it
-	}
-	base, err := parseObject(text)
-	if file, found := strings.CutPrefix(text, "@"); err != nil && found {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), "give a file on stdin: --args - < %s", plain.ShellWord(file))
-	}
-	if fixed := requote(text); err != nil && strings.HasPrefix(text, "{") && (fixed != "" || len(text) > 2 && !strings.Contains(text, `"`)) {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), "JSON has double quotes, and single quotes keep them from the shell: %s", plain.ShellWord(cmp.Or(fixed, `{"message": "hello"}`)))
-	}
-	if m := memberWord.FindStringSubmatch(text); err != nil && m != nil && m[1] == "" {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), "the shell takes JSON apart, and single quotes keep it whole: '{%s: …}'", plain.Quote(m[2]))
-	}
-	if err != nil {
-		return exit.Usage(fmt.Errorf("%s: %w", from, err), `expected a JSON object such as {"message": "hello"}`)
-	}
-	args.base, args.from = base, from
-	return nil
+	args.base, args.from, err = readWhole(ctx, stdin, from, text)
+	return err
 }
 
 // unread is the error of an argument whose file cannot be read. A shell replaces ~ at the beginning of a word alone.
