@@ -284,8 +284,8 @@ func signature(tool mcp.Tool) string {
 }
 
 // helpOfTool prints the page of a tool as the help of `wharf SERVER TOOL --help`, and of call with
-// those words, and the tools of a server as that of `wharf SERVER --help`. It returns false for all
-// other help, and prints nothing.
+// those words, and the tools of a server as that of `wharf SERVER --help`. If there is no such server, the command fails
+// as it does without --help. helpOfTool returns false for all other help, and prints nothing.
 func (a *app) helpOfTool(cmd *cobra.Command) bool {
 	words, dash := cmd.Flags().Args(), cmd.ArgsLenAtDash()
 	if cmd.HasParent() && cmd.Name() != "call" || len(words) == 0 || dash == 0 {
@@ -294,8 +294,17 @@ func (a *app) helpOfTool(cmd *cobra.Command) bool {
 	if dash < 0 && a.shell == nil {
 		if _, address := atAddress(words[0]); !address {
 			words = a.dotted(words)
-			if s, err := a.load(); err != nil || !s.has(words[0]) {
+			s, err := a.load()
+			switch {
+			case err != nil:
 				return false
+			case s.has(words[0]):
+			case cmd.HasParent():
+				a.late = s.unknownServer(words[0], serversHint)
+				return true
+			default:
+				a.late = a.unknownFirst(cmd, s, words)
+				return true
 			}
 		}
 		if len(words) == 1 && cmd.HasParent() {
