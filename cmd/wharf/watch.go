@@ -42,7 +42,13 @@ servers log without being asked for anything.`,
 		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: a.completeServers,
 	}
-	follow := a.withServer(cobra.ArbitraryArgs, func(ctx context.Context, c *client, uris []string) error {
+	named := func(cmd *cobra.Command, uris []string) error {
+		if slices.Contains(uris, "") {
+			return exit.Usage(errors.New("expected URI, got an empty text"), "usage: %s", usage(cmd))
+		}
+		return nil
+	}
+	follow := a.withServer(named, func(ctx context.Context, c *client, uris []string) error {
 		return a.watch(ctx, c, w, uris)
 	})
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
