@@ -139,6 +139,11 @@ func runGroup(cmd *cobra.Command, args []string) error {
 // usage returns how a command is written. In a shell the program has no name.
 func usage(cmd *cobra.Command) string { return strings.TrimSpace(cmd.UseLine()) }
 
+// emptyArgument is the error of an argument that is given and empty.
+func emptyArgument(cmd *cobra.Command, name string) error {
+	return exit.Usage(fmt.Errorf("expected %s, got an empty text", name), "usage: %s", usage(cmd))
+}
+
 // exactly checks that a command gets the named arguments and no others, and that none is empty: the variable of a
 // script that gives it may be unset.
 func exactly(names ...string) cobra.PositionalArgs {
@@ -150,7 +155,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 			return exit.Usage(fmt.Errorf("unexpected argument %q", args[len(names)]), "usage: %s", usage(cmd))
 		}
 		if at := slices.Index(args, ""); at >= 0 {
-			return exit.Usage(fmt.Errorf("expected %s, got an empty text", names[at]), "usage: %s", usage(cmd))
+			return emptyArgument(cmd, names[at])
 		}
 		return nil
 	}

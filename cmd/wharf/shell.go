@@ -196,54 +196,29 @@ func split(line string) ([]string, error) {
 			return append([]string{call}, behind...), nil
 		}
 	}
-	argv, err := words.Split(escapeJSON(line))
+	argv, err := words.SplitAround(line, jsonAt)
 	if err != nil {
 		return nil, exit.Usage(err, "write \\' for a quote, and \\\\ for a backslash, that is meant as such")
 	}
 	return argv, nil
 }
 
-// escapeJSON escapes the JSON in a line, for the sake of its quotes: objects and lists where a word
-// or its value begins, and a text behind ":=". In quotes, which a shell needs, nothing is escaped.
-func escapeJSON(line string) string {
-	var out strings.Builder
-	quote := byte(0)
-	for i := 0; i < len(line); i++ {
-		c, before := line[i], line[:i]
-		begins := before == "" || strings.HasSuffix(before, " ") || strings.HasSuffix(before, "\t") || strings.HasSuffix(before, "=")
-		if quote == 0 && ((c == '{' || c == '[') && begins || c == '"' && strings.HasSuffix(before, ":=")) {
-			if value := jsonWord(line[i:]); value != "" {
-				out.WriteString(words.Escape(value))
-				i += len(value) - 1
-				continue
-			}
-		}
-		switch {
-		case c == quote:
-			quote = 0
-		case quote == 0 && (c == '"' || c == '\''):
-			quote = c
-		case quote != '\'' && c == '\\' && i+1 < len(line):
-			out.WriteByte(c)
-			i++
-		}
-		out.WriteByte(line[i])
+// jsonAt returns the length of the JSON object or list that begins at an offset of a line, or of the text behind ":=", if
+// a blank or the end follows it. Otherwise it returns 0.
+func jsonAt(line string, at int) int {
+	if c := line[at]; c != '{' && c != '[' && (c != '"' || !strings.HasSuffix(line[:at], ":=")) {
+		return 0
 	}
-	return out.String()
-}
-
-// jsonWord returns the JSON value that a text begins with, if a space or nothing follows it.
-func jsonWord(text string) string {
-	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder := json.NewDecoder(strings.NewReader(line[at:]))
 	var value json.RawMessage
 	if decoder.Decode(&value) != nil {
-		return ""
+		return 0
 	}
-	end := decoder.InputOffset()
-	if rest := text[end:]; rest != "" && !strings.HasPrefix(rest, " ") && !strings.HasPrefix(rest, "\t") {
-		return ""
+	length := int(decoder.InputOffset())
+	if end := at + length; end < len(line) && line[end] != ' ' && line[end] != '\t' {
+		return 0
 	}
-	return text[:end]
+	return length
 }
 
 // do runs one line, as a command of its own on the connection of the shell.

@@ -44,7 +44,7 @@ servers log without being asked for anything.`,
 	}
 	named := func(cmd *cobra.Command, uris []string) error {
 		if slices.Contains(uris, "") {
-			return exit.Usage(errors.New("expected URI, got an empty text"), "usage: %s", usage(cmd))
+			return emptyArgument(cmd, "URI")
 		}
 		return nil
 	}
@@ -169,14 +169,9 @@ func (a *app) hearFrom(f *follower) (end func()) {
 // watchLogAlone follows the log of a server that tells of no changes, which refused has the reason for. It
 // returns that error where URIs are wanted, or the server has no log to follow.
 func (a *app) watchLogAlone(ctx context.Context, c *client, f *follower, named bool, refused error) error {
-	var declared struct {
-		Logging   map[string]any
-		Resources *struct{ Subscribe bool }
-	}
-	info := c.session.Info()
-	json.Unmarshal(info.Capabilities, &declared)
+	declared := c.followable()
 	switch {
-	case !named && info.Era == mcp.Legacy && declared.Logging != nil:
+	case !named && c.session.Info().Era == mcp.Legacy && declared.Logging != nil:
 	case !named && declared.Resources != nil && declared.Resources.Subscribe:
 		return exit.WithHint(refused, "it tells of changes of resources that are named: "+aFollowed.lists(a))
 	case named && declared.Resources != nil:
@@ -221,6 +216,18 @@ func (c *client) warnOfAbsent(ctx context.Context, uris []string) {
 	}
 }
 
+// followable are the capabilities of a server that watch looks at.
+type followable struct {
+	Logging   map[string]any
+	Resources *struct{ Subscribe bool }
+}
+
+// followable returns what the server declares. A capability that cannot be read is not there.
+func (c *client) followable() (declared followable) {
+	json.Unmarshal(c.session.Info().Capabilities, &declared)
+	return declared
+}
+
 // readInstead is the hint at a resource that cannot be followed.
 func (a *app) readInstead() string {
 	if a.shell != nil {
@@ -232,12 +239,10 @@ func (a *app) readInstead() string {
 // checkHonoured says which changes the server will not report. For a resource that was
 // named, that is an error.
 func (a *app) checkHonoured(c *client, uris []string, honoured mcp.Filter) error {
-	var declared struct{ Resources map[string]any }
-	json.Unmarshal(c.session.Info().Capabilities, &declared)
 	for _, uri := range uris {
 		if !slices.Contains(honoured.URIs, uri) {
 			hint := a.readInstead()
-			if declared.Resources == nil {
+			if c.followable().Resources == nil {
 				hint = "it has no resources; " + aTool.lists(a)
 			}
 			return exit.WithHint(fmt.Errorf("watch %s: %w: it does not tell of changes of %s", a.server, host.ErrUnsupported, uri), hint)

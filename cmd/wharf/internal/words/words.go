@@ -17,14 +17,22 @@ func (openError) Is(target error) bool { return target == ErrOpen }
 // Split returns the words of a line. A "#" that begins a word begins a comment. Where the
 // error is [ErrOpen] the words are those of the line as if it were closed.
 func Split(line string) (words []string, err error) {
-	words, _, err = split(line)
+	words, _, err = split(line, nil)
+	return words, err
+}
+
+// SplitAround is [Split] for a line that may have values with a syntax of their own, which stay as they are. For the
+// beginning of a word and for what follows a "=" outside of quotes, value returns the length of such a value, or 0. The
+// value begins at an offset of the line.
+func SplitAround(line string, value func(line string, at int) int) (words []string, err error) {
+	words, _, err = split(line, value)
 	return words, err
 }
 
 // Last splits the beginning of a line. before are its words without the last. last is the last
 // word, which may be empty or have an open quote, and begins is where it begins.
 func Last(line string) (before []string, last string, begins int) {
-	before, begins, _ = split(line)
+	before, begins, _ = split(line, nil)
 	if begins < len(line) && len(before) > 0 {
 		before, last = before[:len(before)-1], before[len(before)-1]
 	}
@@ -36,9 +44,9 @@ func Escape(word string) string { return escapes.Replace(word) }
 
 var escapes = strings.NewReplacer(" ", `\ `, "\t", "\\\t", "'", `\'`, `"`, `\"`, `\`, `\\`, "#", `\#`)
 
-// split is [Split], and says where the last word begins: at the end of the line if that has
-// ended before.
-func split(line string) (words []string, begins int, err error) {
+// split is [SplitAround], and says where the last word begins: at the end of the line if that has
+// ended before. value may be nil.
+func split(line string, value func(line string, at int) int) (words []string, begins int, err error) {
 	var word strings.Builder
 	begun := false // also by quotes with nothing in between
 	quote := byte(0)
@@ -46,6 +54,14 @@ func split(line string) (words []string, begins int, err error) {
 		c := line[i]
 		if !begun {
 			begins = i
+		}
+		if value != nil && quote == 0 && (!begun || line[i-1] == '=') {
+			if length := value(line, i); length > 0 {
+				word.WriteString(line[i : i+length])
+				begun = true
+				i += length - 1
+				continue
+			}
 		}
 		switch {
 		case quote == '\'' && c != '\'', quote == '"' && c != '"' && c != '\\':

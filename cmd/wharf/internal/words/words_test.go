@@ -46,6 +46,26 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSplitAround keeps values as they are, where a word or its value begins and nowhere else.
+func TestSplitAround(t *testing.T) {
+	angled := func(line string, at int) int { // <…> without a > in it
+		if line[at] != '<' {
+			return 0
+		}
+		return strings.IndexByte(line[at:], '>') + 1
+	}
+	for line, want := range map[string]string{
+		`a <"b  c"> k=<'d'>`:  `["a" "<\"b  c\">" "k=<'d'>"]`,
+		`a<"b"> '<"c">' <"d"`: `["a<b>" "<\"c\">" "<d"]`,
+		`k="=<'d'>" # <"e">`:  `["k==<'d'>"]`,
+	} {
+		words, err := SplitAround(line, angled)
+		if got := fmt.Sprintf("%q", words); err != nil || got != want {
+			t.Errorf("%s: %s, %v, want %s", line, got, err, want)
+		}
+	}
+}
+
 // TestLast finds where the word begins that a line ends with.
 func TestLast(t *testing.T) {
 	for line, want := range map[string]string{
