@@ -246,3 +246,13 @@ func TestOneCall(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A host is made below four others at most.
+func TestHostBelowHosts(t *testing.T) {
+	t.Setenv(host.NestedEnv, "4")
+	newHost(t, host.Config{})
+	t.Setenv(host.NestedEnv, "5")
+	if _, err := host.New(t.Context(), host.Config{}); !errors.Is(err, host.ErrConfig) {
+		t.Errorf("below five: %v", err)
+	}
+}

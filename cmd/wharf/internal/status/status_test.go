@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -180,5 +181,17 @@ func TestDividedServer(t *testing.T) {
 	r.set(status.Status{State: status.Connected})
 	if about := r.cells()[7]; r.Divided != why || about != "clients do not share it: "+why {
 		t.Errorf("%q, shown as %q", r.Divided, about)
+	}
+}
+
+// What an earlier connection took to answer is not shown beside a new one.
+func TestOldLatencyIsNotShown(t *testing.T) {
+	tools := 7
+	r := row{Info: Info{Name: "files", Millis: 1.25, Tools: &tools}}
+	if cells := r.cells(); !slices.Contains(cells, "1.25 ms") || !slices.Contains(cells, "7") {
+		t.Errorf("%q", cells)
+	}
+	if r.Stale = true; slices.Contains(r.cells(), "1.25 ms") || !slices.Contains(r.cells(), "7 (old)") {
+		t.Errorf("%q", r.cells())
 	}
 }
