@@ -98,6 +98,16 @@ func remedyInTOML(text string, line int, message string) string {
 		return "; take one of the two out"
 	case strings.HasPrefix(strings.TrimSpace(lines[line-1]), "[") && strings.Contains(strings.TrimSpace(lines[line-1]), " "):
 		return "; a name with a blank is written in quotes"
+	case strings.Contains(message, "to end table name"):
+		return "; a ] is missing"
+	case strings.HasSuffix(message, `array terminator (']'), but got '"'`), strings.HasSuffix(message, `array terminator (']'), but got '''`):
+		return "; a comma is missing before it"
+	case strings.Contains(message, "newlines"), strings.HasSuffix(message, `expected '"'`), strings.HasSuffix(message, `expected "'"`):
+		return "; close the quote on the line that opens it"
+	case strings.Contains(message, "expected '.' or '='") && strings.Contains(message, "':'"):
+		return "; write = between a key and its value"
+	case strings.Contains(message, "expected value") && value == "", strings.Contains(message, "expected key separator"):
+		return "; a value is missing"
 	case strings.ContainsAny(value, "“”„‘’") && !strings.ContainsAny(value, `"'`):
 		return `; write straight quotes, ", in place of curly ones`
 	case strings.Contains(value, `"`) && strings.Contains(value, `\`):
