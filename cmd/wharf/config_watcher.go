@@ -14,6 +14,7 @@ type configWatcher struct {
 	ignore func()        // ends the handling of SIGHUP as a change
 	files  *watch.Files  // nil: they cannot be followed
 	warn   func(format string, args ...any)
+	unread bool // the settings are older than the files, which cannot be read; of the goroutine that reloads
 }
 
 // follow makes the watcher follow the files that the settings refer to now, and more. After an update of a

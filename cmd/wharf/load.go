@@ -106,7 +106,12 @@ func (a *app) reload() (*settings, bool) {
 	if err != nil {
 		a.settings = before
 		a.Warn("not reloaded: %v", err)
+		a.watcher.unread = true
 		return nil, false
+	}
+	if a.watcher.unread {
+		a.watcher.unread = false
+		a.Tell(term.Dim, "note:", "the configuration is reloaded", "")
 	}
 	a.watcher.follow(s)
 	a.warnOf(s)

@@ -95,6 +95,7 @@ func TestFollowBadConfiguration(t *testing.T) {
 	f.signal(syscall.SIGHUP)
 	f.await("warning: not reloaded: configuration: ")
 	f.write(t, goodServer+"env = { A = \"${NO_SUCH_VARIABLE}\" }\n")
+	f.await("note: the configuration is reloaded")
 	f.await("warning: good goes on as before: ")
 	f.write(t, goodServer+strings.Replace(goodServer, "good", "better", 1))
 	for line := ""; !strings.HasPrefix(line, `{"name":"better"`) || !strings.Contains(line, `"state":"connected"`); {
