@@ -57,6 +57,11 @@ func newImport(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(only) == 0 { // a person who names a server wants that one
+				if err := a.findRenamed(cmd.Context(), own.Read.Servers, items); err != nil {
+					return err
+				}
+			}
 			if err := a.compareSecrets(cmd.Context(), own.Read.Servers, items); err != nil {
 				return err
 			}

@@ -89,12 +89,47 @@ func (i *importItem) compare(own []host.Server, before []importItem, first strin
 			continue
 		case len(keys) > 0:
 			i.State, i.Differs = importTaken, "in "+strings.Join(keys, ", ")+" from your own"
-		case forbidsAll(mine, i.server):
-			i.State, i.Name, i.Differs = importSame, mine.Name, ""
 		default:
-			i.State, i.Name, i.Differs = importLoose, mine.Name, ""
+			i.isEntry(mine)
 		}
 	}
+}
+
+// isEntry sets the state of an item that is the same as an entry of the user.
+func (i *importItem) isEntry(mine host.Server) {
+	i.State, i.Name, i.Differs = importSame, mine.Name, ""
+	if !forbidsAll(mine, i.server) {
+		i.State = importLoose
+	}
+}
+
+// findRenamed sets the state of the items that the user has under another name. Such an entry is the same as the
+// item, its secrets too, and no item has its name.
+func (a *app) findRenamed(ctx context.Context, own []host.Server, items []importItem) error {
+	for i := range items {
+		item := &items[i]
+		if item.State != importNew && item.State != importTaken {
+			continue
+		}
+		for _, mine := range own {
+			adopted, values := asEntry(item.server, mine)
+			if len(differences(adopted, mine)) > 0 || slices.ContainsFunc(items, func(other importItem) bool {
+				return strings.EqualFold(other.Name, mine.Name) || strings.EqualFold(other.server.Name, mine.Name)
+			}) {
+				continue
+			}
+			others, err := a.otherSecrets(ctx, values)
+			if err != nil {
+				return err
+			}
+			if len(others) > 0 {
+				continue
+			}
+			item.isEntry(mine)
+			break
+		}
+	}
+	return nil
 }
 
 // compareSecrets notes where a server that was copied before has another value now for a secret that
@@ -112,25 +147,36 @@ func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []imp
 			s.Name = item.Name
 			s.Adopt(values, make(map[string]string))
 		}
-		for _, name := range sortedNames(values) {
-			v, err := a.openVault()
-			if err != nil {
-				return err
-			}
-			text, found, err := v.LoadSecret(ctx, name)
-			if err != nil {
-				return err
-			}
-			if found && text != values[name] {
-				item.stale = append(item.stale, name)
-				item.Differs = "in the value of ${secret:" + strings.Join(item.stale, "}, ${secret:") + "} from the vault"
-			}
+		var err error
+		if item.stale, err = a.otherSecrets(ctx, values); err != nil {
+			return err
+		}
+		if len(item.stale) > 0 {
+			item.Differs = "in the value of ${secret:" + strings.Join(item.stale, "}, ${secret:") + "} from the vault"
 		}
 		if item.State == importNew && len(item.stale) > 0 {
 			item.State = importHeld
 		}
 	}
 	return nil
+}
+
+// otherSecrets returns the names of those secrets for which the vault has another value.
+func (a *app) otherSecrets(ctx context.Context, values map[string]string) (names []string, err error) {
+	for _, name := range sortedNames(values) {
+		v, err := a.openVault()
+		if err != nil {
+			return nil, err
+		}
+		text, found, err := v.LoadSecret(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if found && text != values[name] {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // refused returns the error for the items that are not copied because of their secrets, or nil.

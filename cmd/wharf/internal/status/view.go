@@ -111,7 +111,9 @@ func (v *View) loop(ctx context.Context) error {
 	}
 	for v.Watch != nil || slices.ContainsFunc(v.rows, func(r *row) bool { return !r.final }) {
 		if c, ok := v.live(); ok {
-			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Columns()), "\n"))
+			// An empty line ends it, for the ^C that the terminal shows: behind a long row that would begin
+			// another one.
+			c.Show(strings.TrimRight(v.table().Format(v.Terminal.Columns()), "\n") + "\n")
 		}
 		select {
 		case u := <-v.updates:
