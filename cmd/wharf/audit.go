@@ -358,7 +358,7 @@ func (s *auditShow) row(line *audit.Line) auditRow {
 
 // Columns of a line for people, of which no text is cut.
 const (
-	auditWidth    = 80
+	auditWidth    = 79 // the last one stays free, see [term.Terminal.Columns]
 	auditCall     = 22 // are left for the call
 	auditRest     = len("15:04:05  " + "  " + "  " + "  " + "1234567" + "  ")
 	auditShortest = len("CLIENT") // is as long as SERVER and RESULT
@@ -426,7 +426,11 @@ func (s *auditShow) shown(r *auditRow) (text string) {
 	if r.cells == ([5]string{}) {
 		return text + at + "  " + r.text
 	}
-	return text + s.line(at, r.cells) + r.text
+	for line := range strings.Lines(s.line(at, r.cells) + r.text) {
+		rows := plain.Wrap(strings.TrimSuffix(line, "\n"), s.app.Columns(), len("15:04:05  "))
+		text += strings.Join(rows, "\n") + "\n"
+	}
+	return text
 }
 
 // auditResult says how a call ended.

@@ -106,11 +106,12 @@ func TestAuditOrderAndColumns(t *testing.T) {
 03:04:06  pet          d       ok          1.0  tools/call second
 03:04:07  pet          d       ok          1.0  tools/call third
 `},
-		{long, "数", long, `TIME      CLIENT                 SERVER  RESULT       MS  CALL
+		{long, "数", long, `TIME      CLIENT                SERVER  RESULT       MS  CALL
 2026-01-02
-03:04:05  ` + long + `  数      ok          1.0  tools/call ` + long + `
-03:04:06  pet                    d       ok          1.0  tools/call second
-03:04:07  pet                    d       ok          1.0  tools/call third
+03:04:05  ` + long + `  数      ok          1.0
+          tools/call ` + long + `
+03:04:06  pet                   d       ok          1.0  tools/call second
+03:04:07  pet                   d       ok          1.0  tools/call third
 `},
 	} {
 		os.Remove(path + ".1")
@@ -135,7 +136,7 @@ func TestAuditOrderAndColumns(t *testing.T) {
 		}
 		for _, json := range []bool{false, true} {
 			var out strings.Builder
-			a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: &out, Err: io.Discard}}
+			a := &app{Terminal: &term.Terminal{In: strings.NewReader(""), Out: &out, Err: &term.Console{To: io.Discard}}}
 			a.flags.config, a.flags.json, a.flags.output = file, json, formatText
 			if json {
 				a.flags.output = formatJSON
