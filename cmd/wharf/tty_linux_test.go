@@ -331,6 +331,22 @@ func withoutSpinner(shown string) string {
 	}), "")
 }
 
+// The ^C that a terminal shows is below the table, so that it makes no row of it longer than the terminal is wide.
+func TestTerminalShowsAnInterrupt(t *testing.T) {
+	s := newScreen(t, nil, "wharf", "servers", "--watch")
+	s.start()
+	s.answer("modern  2026-07-28", "\x03")
+	if before := s.await("^C"); !strings.HasSuffix(before, "\n") {
+		t.Errorf("before it: %q", before)
+	}
+	if err := s.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if shown, code := s.end(); code != exit.CodeInterrupted {
+		t.Errorf("exit code %d, shown %q", code, shown)
+	}
+}
+
 // What follows something is not left behind by its terminal: there, a SIGHUP is no
 // wish to reload.
 func TestClosedTerminalEndsWatching(t *testing.T) {
