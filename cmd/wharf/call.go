@@ -19,6 +19,7 @@ import (
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/catalogue"
 	"github.com/wharf-mcp/wharf/host/mcp"
+	"github.com/wharf-mcp/wharf/internal/nearest"
 )
 
 const callLong = `Call a tool of a server and print its result: the text on a terminal, else the
@@ -201,7 +202,8 @@ func (c *client) refused(ctx context.Context, tool string, known []mcp.Tool, err
 	if !byRules && c.lacks(tool) {
 		return c.unlisted(ctx, tool, known)
 	}
-	if near := meant(tool, namesOfTools(known)); near != "" && byRules { // else the server has the tool
+	// A near name is one with a slip in it: another word, such as edit_file for write_file, is a tool of its own.
+	if near := nearest.Name(tool, namesOfTools(known), 2); near != "" && byRules { // else the server has the tool
 		return exit.WithHint(err, fmt.Sprintf("did you mean %q? If not: %s", near, exit.HintOf(err)))
 	}
 	return err
