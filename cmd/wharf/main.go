@@ -51,8 +51,8 @@ func run(args []string, std *term.Terminal) int {
 	root := newRoot(a)
 	args = splitShort(root, args)
 	a.argv = args
-	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v" || args[0] == "-V") {
-		args = []string{"version"}
+	if len(args) > 0 && args[0] == "--version" || len(args) == 1 && (args[0] == "-v" || args[0] == "-V") {
+		args = slices.Concat([]string{"version"}, args[1:])
 	}
 	root.SetArgs(args)
 	err := cmp.Or(root.ExecuteContext(ctx), a.late)
