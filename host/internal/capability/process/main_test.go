@@ -58,7 +58,7 @@ var serverModes = map[string]func(){
 	"called":    func() { spawn("deaf", false); <-captest.Called },
 	"escape":    func() { spawn("deaf", true); awaitLine() },
 	"escapeY":   func() { spawn("endless", true); awaitLine() },
-	"burst":     func() { fmt.Print("first"); awaitLine(); os.Stdout.Write(make([]byte, 60<<10)) },
+	"burst":     func() { fmt.Print("first"); awaitLine(); os.Stdout.Write(make([]byte, burst)) },
 	"parentOut": func() { spawn("lastOut", false); awaitLine() },
 	"parentErr": func() { spawn("lastErr", false); awaitLine() },
 	"lastOut":   func() { os.Stderr.Close(); <-captest.Called; fmt.Print("last words") },
@@ -66,6 +66,9 @@ var serverModes = map[string]func(){
 	"hangup":    func() { os.Stdin.Close(); fmt.Print("ready"); select {} },
 	"mute":      func() { os.Stdout.Close(); io.Copy(io.Discard, os.Stdin) },
 }
+
+// burst is how many bytes fit in a pipe, with some before them, on a system that is short of pages for pipes.
+const burst = 3 << 10
 
 // cat is echo without a buffer of io.Copy's and without the poller.
 func cat() {

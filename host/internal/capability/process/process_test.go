@@ -271,7 +271,7 @@ func TestNothingIsLostWhenTheReceiverIsSlowerThanTheGrace(t *testing.T) {
 	<-s.(*stream.Duplex).WritingEnded() // the process is buried, and its stdout cut
 	close(r.Release)
 	r.UntilLast()
-	if want := len("first") + 60<<10; len(r.Bytes) != want {
+	if want := len("first") + burst; len(r.Bytes) != want {
 		t.Errorf("%d bytes arrived of %d", len(r.Bytes), want)
 	}
 }
