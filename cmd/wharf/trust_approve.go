@@ -29,7 +29,7 @@ func (a *app) runTrustApprove(ctx context.Context, t *trust.Store, args []string
 func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err error) {
 	p := l.Approval
 	a.server = p.Server
-	d := trust.NotNow
+	d, how := trust.NotNow, "say yes on a terminal, or add --trust-hash "+p.Pin
 	switch {
 	case l.Err != nil:
 		return l.Err
@@ -47,6 +47,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 		if d, err = a.askApproval(ctx, p); err != nil {
 			return err
 		}
+		how = "`wharf trust approve " + plain.Word(p.Server) + "` asks you again"
 	}
 	if err := t.Decide(ctx, p, d); err != nil {
 		return err
@@ -55,7 +56,7 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 		return otherHash(p)
 	}
 	if d != trust.Always {
-		return exit.WithHint(&trust.UnapprovedError{Approval: p}, "say yes on a terminal, or add --trust-hash "+p.Pin)
+		return exit.WithHint(&trust.UnapprovedError{Approval: p}, how)
 	}
 	fmt.Fprintf(a.Err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
 	return nil

@@ -135,7 +135,7 @@ func TestTerminalForgetsWhatWasTypedAhead(t *testing.T) {
 	s := c.run("trust", "approve", ".mcp.json")
 	s.answer(mayIt, "n\ryes\r")
 	s.answer(mayIt, "n\r")
-	s.ends(exit.CodeDenied, "b of "+c.dir+"/.mcp.json came with the project, and is not approved")
+	s.ends(exit.CodeDenied, "hint: a: `wharf trust approve a` asks you again\n  b: `wharf trust approve b` asks you again\n")
 }
 
 func TestTerminalRemembersNever(t *testing.T) {
