@@ -60,19 +60,21 @@ func (a *app) fromRegistry(ctx context.Context, f *tomledit.File, r *addRequest,
 	if err != nil {
 		return nil, err
 	}
-	if err := a.completeInputs(ctx, n, o.Inputs(), a.CanAsk() && !r.yes); err != nil {
+	rest := o.Given(env, headers)
+	if err := a.completeInputs(ctx, n, rest.Inputs(), a.CanAsk() && !r.yes); err != nil {
 		return nil, err
 	}
-	s, err := o.Entry(n.answers)
+	s, err := rest.Entry(n.answers)
 	if err != nil {
 		return nil, err
 	}
 	s.Name, s.Env, s.Headers = entry, joined(s.Env, env), joined(s.Headers, headers)
+	unused := n.unused(o.Inputs(), s, "")
 	s.Registry = config.Registry{Name: name, Version: l.Server.Version, SHA256: l.SHA256}
 	if c.Address() != registry.Official {
 		s.Registry.Address = c.Address()
 	}
-	return &addition{s, n, a.aboutListing(l, o), slices.Concat(statusCaution(l), o.Cautions(s))}, nil
+	return &addition{s, n, a.aboutListing(l, o), slices.Concat(statusCaution(l), unused, o.Cautions(s))}, nil
 }
 
 // searchable returns what to search for where a word is not the name of a server: its last part, since
@@ -138,9 +140,9 @@ func choose(s *registry.Server, prefer string) (*registry.Option, error) {
 // answer takes the answers from the flags. It returns the variables and headers that the
 // registry does not know.
 func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers map[string]string, err error) {
-	given := func(kind string, table map[string]string) (map[string]string, error) {
+	given := func(kind string, table map[string]string, same func(string, string) bool) (map[string]string, error) {
 		for _, name := range sortedNames(table) {
-			i := slices.IndexFunc(wanted, func(in registry.Input) bool { return in.Of == kind+name && in.ID == name })
+			i := slices.IndexFunc(wanted, func(in registry.Input) bool { return same(in.Of, kind+name) && same(in.ID, name) })
 			if i < 0 {
 				continue
 			}
@@ -152,13 +154,13 @@ func (r *addRequest) answer(n *inputs, wanted []registry.Input) (env, headers ma
 		return table, nil
 	}
 	if env, err = assigned(r.env, "=", "-e NAME=VALUE"); err == nil {
-		env, err = given("the variable ", env)
+		env, err = given("the variable ", env, func(a, b string) bool { return a == b })
 	}
 	if err == nil {
 		headers, err = assigned(r.headers, ":", "-H 'NAME: VALUE'")
 	}
 	if err == nil {
-		headers, err = given("the header ", headers)
+		headers, err = given("the header ", headers, strings.EqualFold)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -52,9 +52,9 @@ func (n *inputs) give(in registry.Input, text string) error {
 	return nil
 }
 
-// unused says of which answers an entry has nothing, since the person has changed the part that they are for, and
-// drops the secrets among them.
-func (n *inputs) unused(wanted []registry.Input, s host.Server) (cautions []string) {
+// unused says of which answers an entry has nothing, since the person gives or has changed the part that they are for,
+// and drops the secrets among them. The end of each caution is of the caller.
+func (n *inputs) unused(wanted []registry.Input, s host.Server, end string) (cautions []string) {
 	texts := slices.Concat(s.Args, []string{s.URL}, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers)))
 	for _, in := range wanted {
 		answer := strings.Join(n.answers[in.ID], "")
@@ -62,7 +62,7 @@ func (n *inputs) unused(wanted []registry.Input, s host.Server) (cautions []stri
 			return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, text) })
 		})
 		if answer != "" && !in.Flag && !taken {
-			cautions = append(cautions, "nothing takes the answer to "+in.Of+": what it is for stays as it is")
+			cautions = append(cautions, "nothing takes the answer to "+in.Of+end)
 		}
 	}
 	maps.DeleteFunc(n.secrets, func(name, _ string) bool { return !s.MeansSecret(name) })

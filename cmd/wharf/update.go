@@ -283,7 +283,7 @@ func (a *app) merged(ctx context.Context, c *registry.Client, v *versions, s hos
 	if next.Registry.Address = c.Address(); c.Address() == registry.Official {
 		next.Registry.Address = ""
 	}
-	return next, kept, append(n.unused(fresh.Inputs(), next), fresh.Cautions(next)...), err
+	return next, kept, append(n.unused(fresh.Inputs(), next, ": what it is for stays as it is"), fresh.Cautions(next)...), err
 }
 
 // optionsOf returns the option that an entry was made from (nil if that is not known), and

@@ -82,6 +82,28 @@ func (o *Option) without(m matched, old *Option, now config.Server) *Option {
 	return &rest
 }
 
+// Given returns the option without the inputs that only these variables and headers need, since a person gives their
+// values whole. The values are not looked at: the entry of the option has no such header, and the variable is empty.
+func (o *Option) Given(env, headers map[string]string) *Option {
+	rest := *o
+	rest.env = slices.Clone(o.env)
+	for i := range rest.env { // it stays, for an argument that passes it on
+		if _, given := env[rest.env[i].name]; given {
+			rest.env[i].texts = []template{nil}
+		}
+	}
+	rest.headers = slices.DeleteFunc(slices.Clone(o.headers), func(w word) bool {
+		for name := range headers {
+			if strings.EqualFold(name, w.name) {
+				return true
+			}
+		}
+		return false
+	})
+	rest.inputs = slices.DeleteFunc(o.Inputs(), func(in Input) bool { return !rest.uses(in.ID) })
+	return &rest
+}
+
 // withoutInputs returns variables or headers, those that stay with nothing in place of their values, and
 // without those that the user has taken out.
 func withoutInputs(words, old []word, matched map[string]bool, now map[string]string) (rest []word) {
