@@ -37,7 +37,7 @@ var (
 	ErrDenied = hosterr.ErrDenied
 
 	// ErrAuthRequired: the server wants a sign-in that needs a person.
-	ErrAuthRequired = errors.New("sign-in required")
+	ErrAuthRequired = hosterr.ErrAuthRequired
 
 	// ErrLogin: an ErrAuthRequired that [Host.Login] can mend.
 	ErrLogin = fmt.Errorf("%w: by login", ErrAuthRequired)

@@ -228,7 +228,11 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 		return configError("the official registry wants a word of three letters or more", "the registry refuses this search (HTTP %d)", got.Status)
 	case 401, 403:
 		hint := fmt.Sprintf("if you have a token for it, keep it with `wharf auth secret %s`; no other host is given it", c.named)
-		return denied(hint, "the registry at %s wants a sign-in, or another one (HTTP %d)", c.base, got.Status)
+		kind := hosterr.ErrDenied
+		if got.Status == 401 {
+			kind = hosterr.ErrAuthRequired
+		}
+		return hosterr.Errorf(kind, hint, "the registry at %s wants a sign-in, or another one (HTTP %d)", c.base, got.Status)
 	default:
 		return c.failed(within, fmt.Errorf("HTTP %d%s", got.Status, c.reason(got.Body)))
 	}

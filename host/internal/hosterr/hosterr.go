@@ -14,6 +14,7 @@ var (
 	ErrClosed           = errors.New("closed")
 	ErrConfig           = errors.New("configuration")
 	ErrDenied           = errors.New("denied")
+	ErrAuthRequired     = errors.New("sign-in required")
 	ErrPluginRefused    = errors.New("plugin refused")
 	ErrUnreachable      = errors.New("unreachable")
 	ErrTimeout          = errors.New("timed out")
