@@ -24,8 +24,8 @@ func newRemove(a *app) *cobra.Command {
 		Use: "remove SERVER…", Short: "Take servers out of your configuration", Aliases: []string{"rm"},
 		Long: `Take servers out of your configuration, with the secrets and bundles that
 ` + "`wharf add`" + ` has kept for them and no other entry means. The comments directly above and below an
-entry go with it. Everything else in the file stays as it is. So does what is saved of a sign-in,
-which ` + "`wharf logout`" + ` forgets.`,
+entry go with it, but for those that begin the file, which are about all of it. Everything else in
+the file stays as it is. So does what is saved of a sign-in, which ` + "`wharf logout`" + ` forgets.`,
 		Args:              atLeast("SERVER"),
 		ValidArgsFunction: a.completeOwn,
 		RunE: func(cmd *cobra.Command, names []string) error {
