@@ -221,9 +221,6 @@ func (e *entry) foreignAuth() Auth {
 			e.setForeign(&a, key, foreignOAuthKeys[key])
 		}
 	}
-	if _, given := e.values["scopes"]; given && a.Provider == oauth { // of Codex
-		e.setForeign(&a, "scopes", "scopes")
-	}
 	return a
 }
 
@@ -292,6 +289,7 @@ var foreignOAuthKeys = map[string]string{
 	"oauthClientSecretEnv": keySecretVariable, "oauth_client_secret_env": keySecretVariable,
 	"oauthScope": "scopes", "oauth_scope": "scopes", "oauthScopes": "scopes", "oauth_scopes": "scopes",
 	"oauthRedirectUrl": keyRedirect, "oauth_redirect_url": keyRedirect,
+	"scopes": "scopes", "oauth_resource": "resource", // of Codex
 }
 
 // foreignSettings maps the keys of other clients to the names that the provider oauth has for

@@ -45,7 +45,7 @@ var foreignUsed = slices.Concat(
 	foreignKeys.cap, foreignKeys.start, foreignKeys.timeout, foreignKeys.protocol, foreignKeys.settings,
 	foreignKeys.enabledTools, foreignKeys.disabledTools, foreignKeys.envFile, foreignKeys.bearer, foreignKeys.token, foreignKeys.variables, foreignKeys.headerVariables,
 	slices.Collect(maps.Keys(foreignOAuthKeys)),
-	[]string{"args", "address", "framing", "strategy", "resend", "disabled", "enabled", "oauth", "auth", "headersHelper", "scopes"})
+	[]string{"args", "address", "framing", "strategy", "resend", "disabled", "enabled", "oauth", "auth", "headersHelper"})
 
 // foreignLabels are keys that say something about a server to people, or to a program
 // that draws it. They change nothing, and are passed over.
