@@ -63,6 +63,29 @@ func TestLoginAsksOnceMore(t *testing.T) {
 	}
 }
 
+// A server that takes Basic alone has no use for a token, so the person is asked for none.
+func TestNoTokenForBasic(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(s.Close)
+	for _, command := range []string{"tools", "login"} {
+		dir := t.TempDir()
+		screen := newScreen(t, []string{"NO_COLOR=1", "BROWSER=false", "HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir}, "wharf", command, s.URL+"/mcp")
+		screen.start()
+		shown := screen.await("where … is NAME:PASSWORD in")
+		if strings.Contains(shown, "API key") || !strings.Contains(shown, "wants Basic, a name and") {
+			t.Errorf("%s: %s", command, shown)
+		}
+		screen.ends(exit.CodeSignIn, "base64")
+	}
+}
+
 // A doctor finds that a sign-in is needed, and asks the person for nothing.
 func TestDoctorAsksForNoKey(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

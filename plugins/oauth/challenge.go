@@ -193,11 +193,13 @@ type wants struct {
 	metadata string // the URL of the protected resource metadata
 	scope    string
 	schemes  []string // "bearer", "dpop": those that carry OAuth's tokens
+	basic    bool     // there are challenges, and all are for a name and a password (RFC 7617)
 }
 
 // readWants reads the challenges for OAuth's schemes. If several say the same thing, the first
 // of them counts.
 func readWants(found []challenge) (w wants) {
+	w.basic = len(found) > 0 && !slices.ContainsFunc(found, func(c challenge) bool { return c.scheme != "basic" })
 	for _, c := range found {
 		if c.scheme != "bearer" && c.scheme != "dpop" {
 			continue

@@ -40,6 +40,10 @@ func hintFor(host string) string {
 // an issued one, and belongs to this server alone.
 func (l *login) askForToken(at *place) (*token, error) {
 	start := l.Start()
+	if at.Server.Guessed && l.wants.basic {
+		return nil, auth.NeedsLogin("it wants Basic, a name and a password, and takes no token",
+			"write auth, or headers with Authorization, in the entry of "+start.Server.Name)
+	}
 	hint := "its authorization server lets no program register by itself; " + hintFor(l.server.Hostname()) +
 		", or set client_id to that of an app you have registered"
 	if at.Server.Guessed {
