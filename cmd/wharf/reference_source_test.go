@@ -251,7 +251,7 @@ func (s sources) amount(t *testing.T, dir string, e ast.Expr) string {
 	}
 	left, right := textOf(b.X, nil), textOf(b.Y, nil)
 	if unit, ok := b.Y.(*ast.SelectorExpr); ok && b.Op == token.MUL {
-		return left + map[string]string{"Second": " s", "Minute": " min"}[unit.Sel.Name]
+		return left + map[string]string{"Second": " s", "Minute": " min", "Hour": " h"}[unit.Sel.Name]
 	}
 	if unit, ok := map[string]string{"10": " KiB", "20": " MiB", "30": " GiB"}[right]; ok && b.Op == token.SHL {
 		return left + unit

@@ -243,6 +243,7 @@ func (r *reference) limits() {
 		{"fields of a form", "host/mcp", "MaxFormFields", ""},
 		{"options of a field", "host/mcp", "MaxOptions", ""},
 		{"clients at a unix socket", "cmd/wharf", "maxClients", ""},
+		{"connections to `serve --http` before they are let in; more wait, or the oldest ends", "cmd/wharf/internal/listener", "maxStrangers", ""},
 		{"clients of the daemon", "cmd/wharf", "daemonClients", ""},
 		{"working folders of them", "cmd/wharf", "maxWorlds", ""},
 		{"a server of the daemon that no client uses", "cmd/wharf", "lingering", ""},

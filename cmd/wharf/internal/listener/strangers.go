@@ -7,17 +7,24 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxStrangers is how many connections may be open of which no request was let in yet. Each costs a
 // goroutine and its buffers, and its client has proven nothing.
 const maxStrangers = 256
 
-// strangers is a listener that closes the oldest stranger where there are more than maxStrangers. A client
-// that is let in has sent its request at once, so it is rarely the oldest; were the newest closed instead,
-// clients that say nothing would shut out all others.
+// strangerTime is how long a stranger stays at least. A client that may be let in has sent its request by
+// then, also where several hundred connect at once. Were it longer, strangers that say nothing and are followed
+// by others would have a client wait longer.
+const strangerTime = 250 * time.Millisecond
+
+// strangers is a listener that closes the oldest stranger where there are more than maxStrangers, but leaves
+// each of them strangerTime. A client that is let in has sent its request at once, so it is rarely the oldest;
+// were the newest closed instead, clients that say nothing would shut out all others.
 type strangers struct {
 	net.Listener
+	fewer chan struct{} // has a token when there may be fewer
 
 	mu   sync.Mutex
 	open []*stranger // oldest first
@@ -27,25 +34,40 @@ type strangers struct {
 type stranger struct {
 	net.Conn
 	among *strangers
+	since time.Time
 	known sync.Once // it is not among them any more
 }
 
-// Accept takes the next connection, which is a stranger.
+// Accept takes the next connection, which is a stranger once there is room for it.
 func (all *strangers) Accept() (net.Conn, error) {
 	conn, err := all.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	s := &stranger{Conn: conn, among: all}
-	all.mu.Lock()
-	all.open = append(all.open, s)
-	oldest := all.open[0]
-	over := len(all.open) > maxStrangers
-	all.mu.Unlock()
-	if over {
-		oldest.Close()
+	for oldest := all.inTheWay(); oldest != nil; oldest = all.inTheWay() {
+		left := time.NewTimer(strangerTime - time.Since(oldest.since))
+		select {
+		case <-all.fewer:
+		case <-left.C:
+			oldest.Close()
+		}
+		left.Stop()
 	}
+	s := &stranger{Conn: conn, among: all, since: time.Now()}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.open = append(all.open, s)
 	return s, nil
+}
+
+// inTheWay returns the oldest stranger, or nil if there is room for another one.
+func (all *strangers) inTheWay() *stranger {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if len(all.open) < maxStrangers {
+		return nil
+	}
+	return all.open[0]
 }
 
 // Close closes the connection.
@@ -60,6 +82,10 @@ func (s *stranger) leave() {
 		s.among.mu.Lock()
 		defer s.among.mu.Unlock()
 		s.among.open = slices.DeleteFunc(s.among.open, func(other *stranger) bool { return other == s })
+		select {
+		case s.among.fewer <- struct{}{}:
+		default:
+		}
 	})
 }
 

@@ -103,16 +103,45 @@ func TestStrangersAreBounded(t *testing.T) {
 			t.Error("a connection was closed while there was room")
 		}
 		_, last := l.dial()
+		time.Sleep(strangerTime) // of the bubble's clock
 		if open(refusedDone) || !strings.HasPrefix(<-refusedDone, "HTTP/1.1 401") {
 			t.Error("the oldest stranger is open")
 		}
 		l.dial()
+		time.Sleep(strangerTime)
 		if open(silent[0]) || !open(silent[1]) || !open(last) || !open(knownDone) {
 			t.Errorf("open are the second stranger %t, the third %t, the last %t, the known one %t", open(silent[0]), open(silent[1]), open(last), open(knownDone))
 		}
 		io.WriteString(known, "GET / HTTP/1.1\r\nHost: a\r\nWho: me\r\nConnection: close\r\n\r\n")
 		if said := <-knownDone; strings.Count(said, "200 OK") != 2 {
 			t.Errorf("the known client is answered %q", said)
+		}
+	})
+}
+
+// Clients that all connect at once are all answered: a connection waits until those before it were let in.
+func TestManyClientsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := serveStrangers(t, false)
+		const clients = maxStrangers + 2
+		said := make(chan string, clients)
+		ask := make(chan struct{})
+		for range clients {
+			c, theirs := net.Pipe()
+			go func() { l.accepted <- theirs }()
+			go func() {
+				<-ask
+				io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nWho: me\r\nConnection: close\r\n\r\n")
+				text, _ := io.ReadAll(c)
+				said <- string(text)
+			}()
+		}
+		synctest.Wait()
+		close(ask)
+		for range clients {
+			if text := <-said; !strings.HasPrefix(text, "HTTP/1.1 200") {
+				t.Fatalf("a client is answered %q", text)
+			}
 		}
 	})
 }
