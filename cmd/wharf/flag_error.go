@@ -40,6 +40,9 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 		if err := a.unknownBefore(cmd); err != nil {
 			return err
 		}
+		if hint := addedBy[flag]; hint != "" && cmd.CommandPath() == "wharf add" {
+			return exit.Usage(err, "%s", hint)
+		}
 		if hint := a.asElsewhere(cmd, flag); hint != "" {
 			return exit.Usage(err, "%s", hint)
 		}
@@ -47,9 +50,6 @@ func (a *app) flagError(cmd *cobra.Command, err error) error {
 	root, path := !cmd.HasParent(), cmd.CommandPath()
 	if a.shell != nil {
 		path = cmd.Name()
-	}
-	if hint := addedBy[unknownFlag(err)]; hint != "" && cmd.CommandPath() == "wharf add" {
-		return exit.Usage(err, "%s", hint)
 	}
 	near := nearFlag(cmd, unknownFlag(err))
 	if near != "" && nearest.Edits(near, unknownFlag(err)) == 1 {
@@ -105,14 +105,29 @@ func (a *app) asElsewhere(cmd *cobra.Command, flag string) string {
 	return strings.ReplaceAll(calledBy[flag], "KEY=VALUE", plain.ShellWord(cmp.Or(value, "KEY=VALUE")))
 }
 
-// calledBy maps flags of the Inspector, of mcptools and the like to what is written here.
+// calledBy maps flags of the Inspector, of mcporter, of mcptools and the like to what is written here.
 var calledBy = map[string]string{
 	"--tool-arg": noFlagBefore, "--arg": noFlagBefore,
 	"--params": argumentsAsJSON, "-p": argumentsAsJSON, "--input": argumentsAsJSON, "--arguments": argumentsAsJSON,
 	"--format": outputFormats, "--raw": outputFormats, "--pretty": outputFormats,
 	"--method":    "each method has its command: `wharf tools SERVER` lists tools, `wharf call SERVER TOOL` calls one, and `wharf request SERVER METHOD` sends any other",
 	"--tool-name": toolBehind, "--tool": toolBehind,
+	"--server": "the server comes first: `wharf call SERVER TOOL`",
+	"--url":    urlInPlace, "--http-url": urlInPlace, "--server-url": urlInPlace,
+	"--stdio": commandAfter, "--stdio-arg": commandAfter,
+	"--cwd":         "a command after -- is started in this folder, and a server of the configuration where dir in its entry says",
+	"--persist":     "`wharf add` keeps a server in your configuration",
+	"--raw-strings": asSchemaSays, "--no-coerce": asSchemaSays,
+	"--tail-log":    "--stderr shows what a server writes there",
+	"--save-images": "--save DIR writes images, audio and blobs to files",
+	"--schema":      "`wharf tools SERVER TOOL` shows the arguments of a tool, and with --json its schema",
 }
+
+const urlInPlace = "a url comes in the place of a server: `wharf call URL TOOL`"
+
+const commandAfter = "a command goes after --: `wharf call TOOL -- COMMAND ARGUMENTS…`"
+
+const asSchemaSays = "a value is read as the tool's schema says; --args takes JSON as it is"
 
 const toolBehind = "the tool comes behind the server: `wharf call SERVER TOOL`"
 
