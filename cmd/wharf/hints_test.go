@@ -161,6 +161,7 @@ var apart = map[string]string{
 	"wharf logout --all ":                         "signin.txtar",
 	" gets longer with --timeout, or with ":       "start.txtar",
 	"say yes on a terminal, or add --trust-hash ": "TestTrust",
+	"; `wharf trust approve ":                     "TestTerminalForgetsWhatWasTypedAhead",
 	"`wharf trust approve ":                       "TestTerminalForgetsWhatWasTypedAhead",
 	"`wharf trust approve %s` shows what it is and asks you; where there is no terminal, add --trust-hash %s":                               "TestTrust",
 	"`wharf trust approve %s` shows what it is and asks you again; where there is no terminal: `wharf trust approve %[1]s --trust-hash %s`": "trust.txtar",

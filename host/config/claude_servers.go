@@ -40,8 +40,12 @@ func (d *denials) readProjects(path string, files ...string) {
 		if err != nil {
 			continue
 		}
-		for _, name := range doc.texts("projects", filepath.ToSlash(filepath.Dir(path)), "disabledMcpjsonServers") {
-			d.disable(name, "disabledMcpjsonServers in "+file)
+		// The first is for .mcp.json by the documentation, the second is what /mcp writes; whether Claude Code
+		// goes by that for these servers too is not told, and what a person has turned off stays off.
+		for _, key := range []string{"disabledMcpjsonServers", "disabledMcpServers"} {
+			for _, name := range doc.texts("projects", filepath.ToSlash(filepath.Dir(path)), key) {
+				d.disable(name, key+" in "+file)
+			}
 		}
 	}
 }

@@ -14,6 +14,7 @@ func TestServersThatClaudeDenies(t *testing.T) {
 		{`{}`, `{}`, "a b r", "a b r"},
 		{`{"disabledMcpjsonServers": ["a"]}`, `{}`, "a b r", "b r"},
 		{`{}`, `{"projects": {"SHOP": {"disabledMcpjsonServers": ["b"]}, "/else": {"disabledMcpjsonServers": ["a"]}}}`, "a b r", "a r"},
+		{`{}`, `{"projects": {"SHOP": {"disabledMcpServers": ["b"]}, "/else": {"disabledMcpServers": ["a"]}}}`, "a b r", "a r"},
 		{`{"deniedMcpServers": [{"serverName": "a"}, {"serverName": "R"}]}`, `{}`, "b r", "b r"},
 		{`{"deniedMcpServers": [{"serverCommand": ["npx", "-y", "a"]}, {"serverCommand": ["b", "c"]}]}`, `{}`, "b r", "b r"},
 		{`{"deniedMcpServers": [{"serverUrl": "https://*.example.com/*"}, {}, 5]}`, `{}`, "a b", "a b"},

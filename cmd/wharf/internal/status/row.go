@@ -160,14 +160,18 @@ func ofServer(name string, err error) string {
 
 // Brief returns the error of a server for a list of servers, for people. It leaves out the name
 // of the server, and the server's stderr, which `wharf doctor` shows. For a server that wants a
-// sign-in it returns how to sign in.
+// sign-in it returns how to sign in, and for one that is not approved it adds how to approve it.
 func Brief(name string, err error) string {
 	if hint := host.Hint(err); hint != "" && errors.Is(err, host.ErrLogin) {
 		return hint
 	}
 	text, said, found := strings.Cut(ofServer(name, err), cleantext.Stderr)
-	if found && said != "" {
+	var unapproved *trust.UnapprovedError
+	switch {
+	case found && said != "":
 		text += "; see `wharf doctor " + plain.ShellWord(name) + "`"
+	case errors.As(err, &unapproved) && unapproved.Approval.State != trust.Denied:
+		text += "; `wharf trust approve " + plain.ShellWord(name) + "` asks you"
 	}
 	return plain.Line(text)
 }
