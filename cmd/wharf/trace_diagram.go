@@ -30,14 +30,14 @@ type peer struct {
 	number int
 }
 
-// Columns. On a narrow terminal the arrow gets shorter, below that the message has a row of its
-// own, and below that each column. If the width is unknown, a row is as long as on a wide
-// terminal.
+// Columns. On a narrow terminal the message has a row of its own, below that the arrow gets shorter, and
+// below that each column has a row. If the width is unknown, a row is as long as on a wide terminal.
 const (
 	timeColumn   = 9
 	nameColumn   = 14
 	longestArrow = 44
 	leastArrow   = 30
+	leastBeside  = 40 // of a message beside its arrow
 	leastMessage = 20
 	unknownWidth = 140
 	longestID    = 10
@@ -51,7 +51,7 @@ func (d *diagram) columns() int { return cmp.Or(d.terminal.Width, unknownWidth) 
 
 // arrowColumn returns the width of the column between client and server.
 func (d *diagram) arrowColumn() int {
-	return min(max(d.columns()-timeColumn-nameColumn-leastMessage-6, leastArrow), longestArrow)
+	return min(max(d.columns()-timeColumn-nameColumn-4, leastArrow), longestArrow)
 }
 
 // draw returns a line of the trace as it is shown, with its line breaks.
@@ -124,7 +124,7 @@ func (d *diagram) row(l *trace.Line) string {
 		return out + d.dress(style, strings.TrimRight(arrow, " ")) + "\n"
 	}
 	left := d.columns() - utf8.RuneCountInString(out) - d.arrowColumn() - 2
-	if left < leastMessage || isFault(l) && utf8.RuneCountInString(message) > left { // faults are what a person looks for
+	if left < leastBeside || isFault(l) && utf8.RuneCountInString(message) > left { // faults are what a person looks for
 		below := strings.Repeat(" ", margin) + plain.Clip(message, max(d.columns()-margin, leastMessage))
 		return out + d.dress(style, arrow) + "\n" + below + "\n"
 	}
