@@ -35,30 +35,42 @@ func (f *forbidden) agent(doc *document) {
 	}
 }
 
-// opencode reads opencode's tables of tools and of permissions. Among the permissions, "ask"
-// permits.
+// opencode reads opencode's tables of tools and of permissions, those for all agents and then those of the agent that
+// it begins with ("Agents" in its documentation; mode is their older name).
 func (f *forbidden) opencode(doc *document) {
-	add := func(key, pattern string, permits bool) {
+	f.opencodeTables(doc)
+	agent, named := doc.root["default_agent"].(string)
+	if !named {
+		agent = "build"
+	}
+	f.opencodeTables(doc, "mode", agent)
+	f.opencodeTables(doc, "agent", agent)
+}
+
+// opencodeTables reads the tables below a path. Among the permissions, "ask" permits.
+func (f *forbidden) opencodeTables(doc *document, path ...string) {
+	tools, permission := append(slices.Clip(path), "tools"), append(slices.Clip(path), "permission")
+	add := func(of []string, pattern string, permits bool) {
 		if !permits { // "?" is one character: a wider pattern may forbid, but not permit
 			pattern = strings.ReplaceAll(pattern, "?", "*")
 		}
-		f.rules = append(f.rules, toolRule{key: key, pattern: pattern, before: opencodeTool, permits: permits})
+		f.rules = append(f.rules, toolRule{key: strings.Join(of, "."), pattern: pattern, before: opencodeTool, permits: permits})
 	}
-	for _, pattern := range doc.under("tools") {
-		if permits, ok := doc.at([]string{"tools", pattern}).(bool); ok {
-			add("tools", pattern, permits)
+	for _, pattern := range doc.under(tools...) {
+		if permits, ok := doc.at(append(slices.Clip(tools), pattern)).(bool); ok {
+			add(tools, pattern, permits)
 		}
 	}
-	if doc.root["permission"] == "deny" {
-		add("permission", "*", false)
+	if doc.at(permission) == "deny" {
+		add(permission, "*", false)
 	}
-	for _, pattern := range doc.under("permission") {
-		v := doc.at([]string{"permission", pattern})
+	for _, pattern := range doc.under(permission...) {
+		v := doc.at(append(slices.Clip(permission), pattern))
 		if of, table := v.(map[string]any); table { // by arguments: "*" is any
 			v = of["*"]
 		}
 		if what, ok := v.(string); ok {
-			add("permission", pattern, what != "deny")
+			add(permission, pattern, what != "deny")
 		}
 	}
 }

@@ -40,6 +40,10 @@ func TestForbidden(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_die": false, "write": false}}`, "get get_all del_one del_two"},
 		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x*": false}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "agent": {"build": {"tools": {"x_die": false}}, "plan": {"tools": {"x_get": false}}}}`, "get get_all del_one del_two"},
+		{"opencode.json", `{"default_agent": "plan", "mcp": {` + x + `}, "agent": {"build": {"tools": {"x_die": false}}, "plan": {"permission": {"x_get": "deny"}}}}`, "die get_all del_one del_two"},
+		{"opencode.json", `{"mcp": {` + x + `}, "mode": {"build": {"permission": "deny"}}}`, ""},
+		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": false}, "agent": {"build": {"tools": {"x_get": true}}}}`, "get"},
 		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_*": false}}`, ""},
 		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_del*": false}}`, "get die get_all"},
 		{"opencode.json", `{"mcp": {` + x + `}, "tools": {"x_di?": false}}`, "get get_all del_one del_two"},
