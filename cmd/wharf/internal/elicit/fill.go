@@ -72,12 +72,18 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 		if err != nil {
 			return err
 		}
-		wrong := f.Answer(strings.TrimSpace(text))
+		text = strings.TrimSpace(text)
+		wrong := f.Answer(text)
 		if wrong == nil {
 			return nil
 		}
+		if typed, behind := strings.CutPrefix(text, q.Proposed); behind && typed != "" && len(f.Options()) > 0 && f.Answer(typed) == nil {
+			return nil // a person who sees "Guitar" has typed 3 behind it
+		}
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error())))
-		q.Proposed = "" // the arrow keys bring back what was typed
+		if len(f.Options()) == 0 {
+			q.Proposed = "" // the arrow keys bring back what was typed
+		}
 	}
 }
 
