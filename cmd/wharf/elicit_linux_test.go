@@ -79,7 +79,7 @@ func TestForm(t *testing.T) {
 	s.answer("> ", "41\r")
 	s.answer("asks for a number, optional.\n> ", "\r")
 	s.answer("│ kind\n│   1) Person\n│   2) Ship\\u202e\n5/8: server-asks (server-asks --api-key ***) asks for one of these, required.\n> ", "\r")
-	s.await("want a number from 1 to 2\n")
+	s.await("an answer is required\n")
 	s.answer("> ", "2\r")
 	s.answer("> tea", ", sugar\r")
 	s.answer("> yes", "\r")

@@ -112,20 +112,19 @@ func (f *Field) Answer(text string) (err error) {
 	if !f.given {
 		return nil
 	}
-	switch f.kind {
-	case textField:
-		f.value, err = text, f.schema.checkText(text)
-	case numberField, integerField:
-		f.value, err = f.number(text)
-	case boolField:
-		f.value, err = Truth(text)
-	case choiceField:
-		f.value, err = f.choose(text)
-	case choicesField:
-		f.value, err = f.chooseAny(text)
-	}
-	if err == nil && text == "" && f.kind != choicesField { // choosing no value is an answer
+	switch {
+	case text == "" && f.kind != choicesField: // choosing no value is an answer
 		err = errors.New("an answer is required")
+	case f.kind == textField:
+		f.value, err = text, f.schema.checkText(text)
+	case f.kind == numberField, f.kind == integerField:
+		f.value, err = f.number(text)
+	case f.kind == boolField:
+		f.value, err = Truth(text)
+	case f.kind == choiceField:
+		f.value, err = f.choose(text)
+	case f.kind == choicesField:
+		f.value, err = f.chooseAny(text)
 	}
 	if err != nil {
 		f.value, f.given = nil, false
