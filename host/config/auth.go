@@ -245,6 +245,9 @@ func (e *entry) foreignProvider() Auth {
 			e.within(key, v, func(inner *entry) { a = inner.foreignOAuth() })
 			return a
 		case string:
+			if !names.MatchString(v) {
+				e.fail(key, `%q is no name of a provider; write "oauth", "bearer", "helper", "none" or the name of a plugin`, v)
+			}
 			return Auth{Provider: v}
 		case bool:
 			if !v {

@@ -163,8 +163,12 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 	if where.isUser || where.words != "" {
 		s.noteScript(e)
 	}
-	if s.Command == "" {
-		e.noteIdle()
+	switch {
+	case s.Command == "": // its variables may be named by its headers
+		e.noteIdle("command", []string{"args"}, foreignKeys.dir, foreignKeys.envFile)
+	case s.URL == "":
+		e.noteIdle("url", foreignKeys.headers, foreignKeys.headerVariables)
+		s.Headers = nil
 	}
 	s.place(folder)
 	e.noteUnset(&s, sec.client)
@@ -176,12 +180,11 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 	}
 }
 
-// noteIdle notes the keys for a command in an entry without one. Variables are not among them: headers may
-// name them.
-func (e *entry) noteIdle() {
-	for _, key := range slices.Concat([]string{"args"}, foreignKeys.dir, foreignKeys.envFile) {
+// noteIdle notes the keys that say nothing in an entry without a companion.
+func (e *entry) noteIdle(companion string, keys ...[]string) {
+	for _, key := range slices.Concat(keys...) {
 		if e.values[key] != nil {
-			e.note(key, "does nothing without a command")
+			e.note(key, "does nothing without a %s", companion)
 		}
 	}
 }
