@@ -58,7 +58,7 @@ var (
 	geminiTool   = []string{"%__", "mcp_%_", ""} // of Gemini CLI, in all its versions
 	zedTool      = []string{"mcp:%:"}
 	claudeTool   = []string{"mcp__%__"}
-	gooseTool    = []string{"%__"}
+	gooseTool    = []string{"&__"} // "&" stands for the name as name_to_key of crates/goose makes it
 	cursorTool   = []string{"%:"}  // in the rules of its CLI
 	agentTool    = []string{"@%/"} // of the agents of Amazon Q's CLI and of Kiro
 )
@@ -313,6 +313,12 @@ func (f *forbidden) rejects(s *Server) bool {
 // plainWord matches a character in the name of a server that opencode and others replace by "_".
 var plainWord = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
+// gooseKey returns the name of an extension as Goose puts it before the names of its tools: in lower case, without
+// blanks, and with "_" for what is no letter, digit, "_" or "-".
+func gooseKey(name string) string {
+	return strings.ToLower(plainWord.ReplaceAllString(strings.Join(strings.Fields(name), ""), "_"))
+}
+
 // of returns the rule as patterns for the own names of a server's tools. It takes the beginning
 // that the client puts before these names off the rule's pattern. The result is empty if the rule
 // is about other servers.
@@ -322,7 +328,7 @@ func (r toolRule) of(server string) (rests []string) {
 			continue
 		}
 		for _, word := range []string{server, plainWord.ReplaceAllString(server, "_")} {
-			prefix := strings.ReplaceAll(before, "%", word)
+			prefix := strings.ReplaceAll(strings.ReplaceAll(before, "%", word), "&", gooseKey(server))
 			if r.whole && r.pattern == strings.TrimSuffix(prefix, "__") {
 				rests = append(rests, "*")
 			}

@@ -182,26 +182,26 @@ func TestNeverAllow(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("config.yaml", "extensions:\n  g: {type: stdio, cmd: c}\n  my_own: {type: stdio, cmd: c}\n")
+	write("config.yaml", "extensions:\n  g: {type: stdio, cmd: c}\n  my_own: {type: stdio, cmd: c}\n  gh: {type: stdio, name: Git Hub.io, cmd: c}\n")
 	for permissions, want := range map[string]string{
-		"{}\n": "[] []",
-		"user:\n  always_allow: [g__get]\n  ask_before: [g__put]\n  never_allow: [g__del_all, my_own__x, developer__shell]\nsmart_approve:\n  never_allow: [g__a]\n": "[del_all] [x]",
-		"user: []\n":   "[] []",
-		"user: {never": "unknown [] []",
+		"{}\n": "[] [] []",
+		"user:\n  always_allow: [g__get]\n  ask_before: [g__put]\n  never_allow: [g__del_all, my_own__x, developer__shell, github_io__y, gh__z]\nsmart_approve:\n  never_allow: [g__a]\n": "[del_all] [x] [y]",
+		"user: []\n":   "[] [] []",
+		"user: {never": "unknown [] [] []",
 	} {
 		write("permission.yaml", permissions)
 		f, err := Read(filepath.Join(folder, "config.yaml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := fmt.Sprint(f.Servers[0].DisabledTools, f.Servers[1].DisabledTools)
+		got := fmt.Sprint(f.Servers[0].DisabledTools, f.Servers[1].DisabledTools, f.Servers[2].DisabledTools)
 		if len(f.Warnings) == 1 && strings.HasSuffix(f.Warnings[0], "what user.never_allow forbids is not known") {
 			got = "unknown " + got
 		}
 		if got != want {
 			t.Errorf("%q: %s, %q", permissions, got, f.Warnings)
 		}
-		if want == "[del_all] [x]" && !strings.Contains(strings.Join(f.Notes, "\n"), "permission.yaml says: g__del_all") {
+		if want == "[del_all] [x] [y]" && !strings.Contains(strings.Join(f.Notes, "\n"), "permission.yaml says: g__del_all") {
 			t.Error(f.Notes)
 		}
 	}

@@ -125,7 +125,11 @@ func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, li
 	}
 	s := e.foreign(sec.client, own)
 	s.Timeout, s.StartTimeout = cmp.Or(s.Timeout, sec.request), cmp.Or(s.StartTimeout, sec.start)
-	limits.apply(e, &s, name)
+	called := name
+	if sec.client.id == "goose" { // its key does not count
+		called = cmp.Or(e.text("name"), name)
+	}
+	limits.apply(e, &s, called)
 	folder := where.words
 	if sec.folder != "" {
 		folder = filepath.FromSlash(sec.folder)
