@@ -40,6 +40,9 @@ func (f *Folder) Check() error {
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) || dir == filepath.Dir(dir):
 			return err
 		}
+		if _, err := os.Lstat(dir); err == nil {
+			return fmt.Errorf("%s is a link to what is not there", dir)
+		}
 	}
 }
 

@@ -96,6 +96,11 @@ func TestCheck(t *testing.T) {
 	}
 	paths := map[string]bool{dir: true, filepath.Join(dir, "a", "b"): true, taken: false, filepath.Join(taken, "a", "b"): false}
 	if runtime.GOOS == "linux" {
+		astray := filepath.Join(t.TempDir(), "astray")
+		if err := os.Symlink("nowhere", astray); err != nil {
+			t.Fatal(err)
+		}
+		paths[astray], paths[filepath.Join(astray, "a")] = false, false
 		paths["/proc/a/b"] = false // where root makes nothing either
 	}
 	for path, fine := range paths {
