@@ -301,8 +301,8 @@ func (h *Host) mayAsk(ctx context.Context, err error) bool {
 		return false
 	}
 	var refusal *httpclient.Refusal
-	if errors.As(err, &refusal) && (len(refusal.Keys) > 0 || refusal.Basic()) {
-		return false // a person has to write a key into the entry, or another in the place of the one that it has
+	if errors.As(err, &refusal) && len(refusal.Keys) > 0 {
+		return false // the entry has a key already: a person has to write another in its place
 	}
 	var failed *auth.Error
 	if errors.As(err, &failed) {
