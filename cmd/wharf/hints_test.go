@@ -228,6 +228,7 @@ var apart = map[string]string{
 	"`wharf add` takes a URL or -- COMMAND…; `wharf --config FILE servers` reads JSON of another client as it is": "usage.txtar",
 	"a name goes after --name": "usage.txtar",
 	"wharf add":                "no text: what a command is called",
+	"--output=":                "no text: the beginning of a flag",
 	"wharf auth secret":        "no text: a command that is left as it is",
 	"--save DIR writes images, audio and blobs to files":                                                                                                      "usage.txtar",
 	"--stderr shows what a server writes there":                                                                                                               "usage.txtar",

@@ -286,10 +286,27 @@ func (a *app) report(ctx context.Context, err error) int {
 	if kind.Code == exit.CodeInterrupted && a.endless && a.interrupt.Asked() {
 		return exit.CodeOK
 	}
-	if a.flags.json {
+	if a.flags.json || exit.IsUsage(err) && a.shell == nil && wantsJSON(a.argv) {
 		a.reportJSON(kind, message, hint, err)
 	}
 	return kind.Code
+}
+
+// wantsJSON reports whether a command line asks for JSON. What stands behind a mistake in it was not read.
+func wantsJSON(argv []string) bool {
+	for i, word := range argv {
+		format, flag := argv[min(i+1, len(argv)-1)], word == "-o" || word == "--output"
+		if value, given := strings.CutPrefix(word, "--output="); given {
+			format, flag = value, true
+		}
+		switch {
+		case word == "--":
+			return false
+		case word == "--json", flag && (format == string(formatJSON) || format == string(formatRaw)):
+			return true
+		}
+	}
+	return false
 }
 
 // mostOfMistake is how long an error in what the user wrote may be, in bytes, to be shown as our own words.
