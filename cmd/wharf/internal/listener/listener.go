@@ -56,7 +56,7 @@ func HTTP(ctx context.Context, address string) (net.Listener, error) {
 
 // Serve answers requests until ctx ends, and then calls end, which has to end the responses that
 // would last. It closes the listener. With t, it speaks TLS. Clients have ten seconds for a handshake, and
-// for the headers of a request. Of the connections without a request that [LetIn] has let in, 256 stay open, and each for
+// for the headers of a request. Of the connections without a request that [LetIn] has let in, 1,024 stay open, and each for
 // a quarter of a second at least: others wait.
 func Serve(ctx context.Context, l net.Listener, t *tls.Config, h http.Handler, end func()) error {
 	l = &strangers{Listener: l, fewer: make(chan struct{}, 1)}

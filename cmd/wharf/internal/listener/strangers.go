@@ -12,7 +12,7 @@ import (
 
 // maxStrangers is how many connections may be open of which no request was let in yet. Each costs a
 // goroutine and its buffers, and its client has proven nothing.
-const maxStrangers = 256
+const maxStrangers = 1024
 
 // strangerTime is how long a stranger stays at least. A client that may be let in has sent its request by
 // then, also where several hundred connect at once. Were it longer, strangers that say nothing and are followed
