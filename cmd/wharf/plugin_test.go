@@ -122,13 +122,14 @@ func keyOf(ts *testscript.TestScript, neg bool, args []string) {
 // many bytes: restate FILE OLD NEW.
 func restate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || strings.HasSuffix(args[0], ".wasm") && len(args[1]) != len(args[2]) {
-		ts.Fatalf("usage: restate FILE OLD NEW, of the same length in a plugin")
+		ts.Fatalf("usage: restate FILE OLD NEW, of the same length in a plugin; \\n in NEW is a line break")
 	}
 	text := ts.ReadFile(args[0])
 	if !strings.Contains(text, args[1]) {
 		ts.Fatalf("%s does not say %s", args[0], args[1])
 	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o600))
+	fresh := strings.ReplaceAll(args[2], `\n`, "\n")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], fresh)), 0o600))
 }
 
 // digest puts the SHA-256 of a file into a variable: digest VARIABLE FILE.

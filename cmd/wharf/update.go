@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -419,6 +420,9 @@ func rewritten(text []byte, before, after host.Server) ([]byte, error) {
 	old, fresh := keys(before), keys(after)
 	var err error
 	for _, name := range slices.Sorted(maps.Keys(fresh)) {
+		if was, had := old[name]; had && reflect.DeepEqual(was, fresh[name]) {
+			continue // it may be spelled in another way in the file
+		}
 		if text, err = tomledit.SetKey(text, []string{"servers", before.Name, name}, fresh[name]); err != nil {
 			return nil, err
 		}
