@@ -52,8 +52,8 @@ func (a *app) throughDaemon(server host.Server) (*throughDaemon, error) {
 	t.entry = host.Server{
 		Name: server.Name, Transport: "stdio", Address: "memory:" + daemonStream, IdleStop: -1,
 		Timeout: server.Timeout, StartTimeout: server.StartTimeout, MaxTimeout: server.MaxTimeout, MessageCap: server.MessageCap,
-		Resend: server.Resend, EnabledTools: server.EnabledTools, DisabledTools: server.DisabledTools,
-	}.Literal()
+		Resend: server.Resend,
+	}.WithToolsOf(&server).Literal()
 	if server.Name == "" {
 		t.entry.Name = "wharf"
 	}

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 )
 
 // What a server of a daemon lists is known afterwards as it is without a daemon, with what the entry does not permit.
@@ -67,5 +70,29 @@ func TestRulesHoldWithoutTheDaemon(t *testing.T) {
 	}
 	if first, second := <-asked, <-asked; !strings.Contains(first, `"want":"era"`) || !strings.Contains(second, `"want":"join"`) {
 		t.Error(first, second)
+	}
+}
+
+// What the file of another client forbids is denied through a daemon in the words of that file.
+func TestDeniedThroughADaemonAsInTheFile(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	file := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"ledger": {"command": "wharf", "disabledTools": ["note"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Terminal: new(term.Terminal)}
+	a.flags.config = file
+	s, err := a.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _ := s.find("ledger")
+	through, err := a.throughDaemon(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if key := through.entry.ToolsKey(false); key != "disabledTools" || through.entry.Permits("note") {
+		t.Errorf("the key is %q; note is permitted: %t", key, through.entry.Permits("note"))
 	}
 }

@@ -190,6 +190,13 @@ func (s *Server) EnabledByFile() []string {
 	return s.EnabledTools
 }
 
+// WithToolsOf returns the entry with the tools that another one permits. What [Server.ToolsKey] and [Server.Remedy] say
+// of them is as of the other.
+func (s Server) WithToolsOf(other *Server) Server {
+	s.EnabledTools, s.DisabledTools, s.lines, s.remedies = other.EnabledTools, other.DisabledTools, other.lines, other.remedies
+	return s
+}
+
 // ToolsKey returns the key that EnabledTools, or else DisabledTools, has in the entry's file. It
 // returns "" if the file forbids tools outside of the entry.
 func (s *Server) ToolsKey(enabled bool) string {
