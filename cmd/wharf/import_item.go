@@ -103,30 +103,42 @@ func (i *importItem) isEntry(mine host.Server) {
 	}
 }
 
+// maxRenamed is how many pairs of an item and an entry of another name are compared. Each takes some 50 µs.
+const maxRenamed = 20_000
+
 // findRenamed sets the state of the items that the user has under another name. Such an entry is the same as the
-// item, its secrets too, and no item has its name.
+// item, its secrets too, and no item has its name. Where there are too many to compare, the rest stays as it is.
 func (a *app) findRenamed(ctx context.Context, own []host.Server, items []importItem) error {
+	taken := make(map[string]bool)
+	for _, item := range items {
+		taken[strings.ToLower(item.Name)], taken[strings.ToLower(item.server.Name)] = true, true
+	}
+	free := slices.DeleteFunc(slices.Clone(own), func(mine host.Server) bool { return taken[strings.ToLower(mine.Name)] })
+	left := maxRenamed
 	for i := range items {
 		item := &items[i]
 		if item.State != importNew && item.State != importTaken {
 			continue
 		}
-		for _, mine := range own {
+		for _, mine := range free {
+			if mine.Command != item.server.Command || len(mine.Args) != len(item.server.Args) {
+				continue // as asEntry would find at length
+			}
+			if left--; left < 0 {
+				return nil
+			}
 			adopted, values := asEntry(item.server, mine)
-			if len(differences(adopted, mine)) > 0 || slices.ContainsFunc(items, func(other importItem) bool {
-				return strings.EqualFold(other.Name, mine.Name) || strings.EqualFold(other.server.Name, mine.Name)
-			}) {
+			if len(differences(adopted, mine)) > 0 {
 				continue
 			}
 			others, err := a.otherSecrets(ctx, values)
 			if err != nil {
 				return err
 			}
-			if len(others) > 0 {
-				continue
+			if len(others) == 0 {
+				item.isEntry(mine)
+				break
 			}
-			item.isEntry(mine)
-			break
 		}
 	}
 	return nil
