@@ -76,7 +76,7 @@ func TestForm(t *testing.T) {
 	s.answer("> ", "alan@example.com\r")
 	s.answer("asks for a whole number, 0 or\n  more, at most 150, optional.\n> 36", "\x7f\x7f200\r")
 	s.await("200 is too large; want 150 or less\n")
-	s.answer("> ", "41\r")
+	s.answer("> 36", "\x7f\x7f41\r")
 	s.answer("asks for a number, optional.\n> ", "\r")
 	s.answer("│ kind\n│   1) Person\n│   2) Ship\\u202e\n5/8: server-asks (server-asks --api-key ***) asks for one of these, required.\n> ", "\r")
 	s.await("an answer is required\n")

@@ -80,10 +80,7 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 		if typed, behind := strings.CutPrefix(text, q.Proposed); behind && typed != "" && len(f.Options()) > 0 && f.Answer(typed) == nil {
 			return nil // a person who sees "Guitar" has typed 3 behind it
 		}
-		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error())))
-		if len(f.Options()) == 0 {
-			q.Proposed = "" // the arrow keys bring back what was typed
-		}
+		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error()))) // the arrow keys bring back what was typed
 	}
 }
 
