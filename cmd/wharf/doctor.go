@@ -213,7 +213,7 @@ func noServer(pattern string, servers []string) string {
 // entryProblem says which part of an entry cannot work, or returns "". It starts nothing, and
 // opens no secret.
 func (a *app) entryProblem(s *settings, server host.Server) string {
-	if servesItself(server) {
+	if s.servesItself(server) {
 		return "it starts wharf, which has it as a server: take it out"
 	}
 	if err := server.CheckVariables(os.LookupEnv); err != nil {

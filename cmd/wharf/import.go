@@ -232,6 +232,9 @@ func (a *app) listImports(items []importItem, found []config.Found) error {
 		if i.Disabled && state == importNew {
 			state += ", disabled"
 		}
+		if i.There != "" {
+			state += ", called " + plain.Line(i.There) + " there"
+		}
 		if i.Differs != "" {
 			state += ", differs " + i.Differs
 		}

@@ -31,6 +31,7 @@ type importItem struct {
 	File   string `json:"file"`
 	State  string `json:"state"`
 	Target string `json:"target"`
+	There  string `json:"there,omitempty"` // of what is already there: its name in the client, if that is another one
 
 	Differs  string   `json:"differs,omitempty"`  // from another server of its name: "in env, headers from that of cursor", "… from your own", "… from the vault"
 	Disabled bool     `json:"disabled,omitempty"` // by what a client forbids
@@ -98,6 +99,9 @@ func (i *importItem) compare(own []host.Server, before []importItem, first strin
 // isEntry sets the state of an item that is the same as an entry of the user.
 func (i *importItem) isEntry(mine host.Server) {
 	i.State, i.Name, i.Differs = importSame, mine.Name, ""
+	if !strings.EqualFold(mine.Name, i.server.Name) {
+		i.There = i.server.Name
+	}
 	if !forbidsAll(mine, i.server) {
 		i.State = importLoose
 	}
@@ -107,22 +111,20 @@ func (i *importItem) isEntry(mine host.Server) {
 const maxRenamed = 20_000
 
 // findRenamed sets the state of the items that the user has under another name. Such an entry is the same as the
-// item, its secrets too, and no item has its name. Where there are too many to compare, the rest stays as it is.
+// item, its secrets too. Where there are too many to compare, the rest stays as it is.
 func (a *app) findRenamed(ctx context.Context, own []host.Server, items []importItem) error {
-	taken := make(map[string]bool)
-	for _, item := range items {
-		taken[strings.ToLower(item.Name)], taken[strings.ToLower(item.server.Name)] = true, true
-	}
-	free := slices.DeleteFunc(slices.Clone(own), func(mine host.Server) bool { return taken[strings.ToLower(mine.Name)] })
 	left := maxRenamed
 	for i := range items {
 		item := &items[i]
 		if item.State != importNew && item.State != importTaken {
 			continue
 		}
-		for _, mine := range free {
-			if mine.Command != item.server.Command || len(mine.Args) != len(item.server.Args) {
-				continue // as asEntry would find at length
+		for _, mine := range own {
+			switch {
+			case strings.EqualFold(mine.Name, item.server.Name): // which compare has looked at
+				continue
+			case mine.Command != item.server.Command || len(mine.Args) != len(item.server.Args): // as asEntry would find at length
+				continue
 			}
 			if left--; left < 0 {
 				return nil

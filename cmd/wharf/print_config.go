@@ -13,6 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/paste"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
+	"github.com/wharf-mcp/wharf/host/config"
 )
 
 // printsConfig gives a command the flag --print-config, whose value is what printConfig wants.
@@ -70,8 +71,10 @@ func servesOwn(s host.Server) bool {
 	return is && (slices.Contains(s.Args, "serve") || slices.Contains(s.Args, "bridge")) && !slices.ContainsFunc(s.Args, isConfig)
 }
 
-// servesItself reports whether an entry of the configuration starts this program with that entry as a server.
-func servesItself(s host.Server) bool {
-	of := slices.Index(s.Args, "bridge") + 1
-	return servesOwn(s) && (of == 0 || slices.Contains(s.Args[of:], s.Name))
+// servesItself reports whether an entry of the configuration starts this program with that entry as a server. What is
+// started reads the user's own file and those of the project, and none that --config names.
+func (s *settings) servesItself(server host.Server) bool {
+	own, err := config.UserPath()
+	of := slices.Index(server.Args, "bridge") + 1
+	return err == nil && (server.Project != nil || s.path == own) && servesOwn(server) && (of == 0 || slices.Contains(server.Args[of:], server.Name))
 }

@@ -135,9 +135,13 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 		return err
 	}
 	defer h.Close()
+	s, err := a.load()
+	if err != nil {
+		return err
+	}
 	lacking := make(map[string]string)
 	for _, server := range servers {
-		if servesItself(server) && !c.Bare {
+		if s.servesItself(server) && !c.Bare {
 			a.Warn("%s is not served: it starts wharf, which has it as a server", plain.Name(server.Name, plain.NameColumns))
 			continue
 		}
@@ -158,7 +162,7 @@ func (a *app) serveClients(ctx context.Context, servers []host.Server, c gateway
 			c.Servers = append(c.Servers, a.flags.withTimeout(server))
 		}
 	}
-	if s, err := a.load(); err == nil && !c.Bare {
+	if !c.Bare {
 		for name, broken := range s.leftOut {
 			if name != demoName { // of which the program has one
 				lacking[name] = a.redacted(broken.Error())
