@@ -129,7 +129,15 @@ func (d *daemonRun) say(format string, v ...any) {
 func (d *daemonRun) serve(ctx context.Context, conn io.ReadWriteCloser) {
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	r, err := daemon.First(conn, firstWord)
-	if !stop() || err != nil || !d.present.Enter() {
+	switch {
+	case !stop() || err != nil:
+		conn.Close()
+		return
+	case r != nil && r.Want == daemon.Status: // a look at the daemon does not use it
+		daemon.Reply(conn, d.answer(ctx, r))
+		conn.Close()
+		return
+	case !d.present.Enter():
 		conn.Close()
 		return
 	}
