@@ -310,10 +310,14 @@ func (a *app) tellServed(l listener.Set, e entrance, servers []host.Server) erro
 		list, rows = append(list, served{Socket: path}), append(rows, []string{all, plain.Line(path)})
 	}
 	if e.token != "" && a.forPeople() && !a.Quiet {
-		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+e.token, "")
+		whose := ""
+		if e.authority != "" {
+			whose = ", from clients of your own; others are whom their certificate names"
+		}
+		a.Tell(term.Dim, "Header:", "Authorization: Bearer, with the token in "+e.token+whose, "")
 	}
 	if e.authority != "" && a.forPeople() && !a.Quiet {
-		a.Tell(term.Dim, "Certificate:", "each client also needs one that is signed by "+e.authority, "")
+		a.Tell(term.Dim, "Certificate:", "each client needs one that is signed by "+e.authority, "")
 	}
 	return a.printList(list, rows)
 }

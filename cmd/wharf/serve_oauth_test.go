@@ -203,7 +203,7 @@ func TestServedURLs(t *testing.T) {
 		a := &app{Terminal: &term.Terminal{Out: &out, Err: &said}}
 		a.flags.output = formatText
 		err := a.tellServed(listener.Set{}, entrance{token: "/run/token", authority: authority}, nil)
-		if got := strings.Contains(said.String(), "Certificate: each client also needs one that is signed by /etc/ca.pem\n"); err != nil || got != want {
+		if got := strings.Contains(said.String(), "Certificate: each client needs one that is signed by /etc/ca.pem\n"); err != nil || got != want {
 			t.Errorf("%q: %q, %v", authority, said.String(), err)
 		}
 	}
