@@ -20,8 +20,11 @@ var (
 	ofAnswer = term.Excerpt{Bytes: 2 << 10, Rows: 32}
 )
 
-// shownOptions is how many values to choose from are listed.
-const shownOptions = 200
+// How many values to choose from are listed, and how many letters of each.
+const (
+	shownOptions  = 200
+	optionLetters = 300
+)
 
 // fillIn asks for one field after the other, and shows all answers before they are sent. The
 // person may go through the fields again, with their answers filled in. Where there is a respondent, it
@@ -85,7 +88,7 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 }
 
 // about returns what the server says of a field: its label, its description, and the values to
-// choose from, one on each row.
+// choose from, each on rows of its own.
 func (a *Asker) about(f *form.Field) string {
 	text := a.Quote(f.Label(), ofLabel, "")
 	if about := f.Description(); about != "" {
@@ -94,7 +97,8 @@ func (a *Asker) about(f *form.Field) string {
 	options := f.Options()
 	var rows []string
 	for i, o := range options[:min(len(options), shownOptions)] {
-		rows = append(rows, fmt.Sprintf("%3d) %s", i+1, plain.Name(o.Label(), a.Columns()-plain.Width(term.Bar)-5)))
+		label := plain.Clip(plain.Line(o.Label()), optionLetters)
+		rows = append(rows, plain.Wrap(fmt.Sprintf("%3d) %s", i+1, label), a.Columns()-plain.Width(term.Bar), len("  1) "))...)
 	}
 	text += term.Barred(rows, 0, 0, "")
 	if missing := len(options) - shownOptions; missing > 0 {
