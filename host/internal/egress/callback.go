@@ -207,8 +207,11 @@ func (c *Callback) respond(r *http.Request) (p page, after func()) {
 	if !ok || c.accept == nil || !c.accept(params) {
 		return pageBad, nil
 	}
-	c.accepted = true
-	return pageDone, func() { close(c.done) }
+	c.accepted, p = true, pageDone
+	if params.Has("error") { // RFC 6749, section 4.1.2.1
+		p = pageDenied
+	}
+	return p, func() { close(c.done) }
 }
 
 // readParams reads a query in which each parameter occurs once (RFC 6749, section 3.1); otherwise

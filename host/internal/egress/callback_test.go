@@ -248,6 +248,18 @@ func TestAFloodOfCallbacks(t *testing.T) {
 	}
 }
 
+// A person whose sign-in was not granted is not thanked for it.
+func TestPageOfADenial(t *testing.T) {
+	for query, says := range map[string]string{"code=a&state=good": "Thank you", "error=access_denied&state=good": "The sign-in was not granted."} {
+		c := callback(t, "")
+		params := awaited(t, c)
+		if page := visits(t, c.listeners[0].Addr().String(), getLine(c, "/callback?"+query)); !strings.Contains(page, says) {
+			t.Errorf("%s: %s", query, page)
+		}
+		<-params
+	}
+}
+
 // Those who come and say nothing hold nothing up.
 func TestSilentVisitors(t *testing.T) {
 	c := callback(t, "")

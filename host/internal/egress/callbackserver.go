@@ -29,6 +29,7 @@ const goBack = " You can close this page and go back to the terminal."
 
 var (
 	pageDone    = page{http.StatusOK, "Thank you, that is all." + goBack}
+	pageDenied  = page{http.StatusOK, "The sign-in was not granted." + goBack}
 	pageBad     = page{http.StatusBadRequest, "This is not what Wharf is waiting for, and nothing has changed." + goBack}
 	pageNone    = page{http.StatusNotFound, "There is nothing here." + goBack}
 	pageMethod  = page{http.StatusMethodNotAllowed, "There is nothing here to send to." + goBack}
