@@ -119,6 +119,8 @@ func TestFormIsLeft(t *testing.T) {
 		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "│ a: ab\nfiles (mcp-files) gets these answers: 1.\nSend this to", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},
 		{"a number behind a proposal", `{"properties":{"a":{"type":"string","enum":["red","blue"],"default":"red"}}}`, []string{"> red", "2\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":"blue"}}`},
 		{"numbers behind a proposal", `{"properties":{"a":{"type":"array","items":{"enum":["red","blue"]},"default":["red"]}}}`, []string{"> red", "1,2\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":["red","blue"]}}`},
+		{"options that differ at their end", `{"properties":{"a":{"type":"string","enum":["` + strings.Repeat("word ", 18) + `east","` + strings.Repeat("word ", 18) + `west"]}}}`,
+			[]string{"east\n", "", "west\n", "", "> ", "2\r", "Send this to", "y\r"}, `west"}}`},
 		{"a proposal after a mistake", `{"properties":{"a":{"type":"string","enum":["red","blue"],"default":"red"}}}`, []string{"> red", "x\r", "not one of them", "", "> red", "\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":"red"}}`},
 		{"typed ahead", one, []string{"> ", "a\ry\r", "Send this to", "n\r"}, `{"action":"decline"}`},
 		{"what is no question", `{"properties":{"a":{"type":"object"}}}`, nil, `the requested schema: a: type "object" cannot be asked for`},

@@ -328,7 +328,10 @@ func (r toolRule) of(server string) (rests []string) {
 			continue
 		}
 		for _, word := range []string{server, plainWord.ReplaceAllString(server, "_")} {
-			prefix := strings.ReplaceAll(strings.ReplaceAll(before, "%", word), "&", gooseKey(server))
+			prefix := strings.ReplaceAll(before, "%", word)
+			if strings.HasPrefix(before, "&") {
+				prefix = gooseKey(server) + before[1:]
+			}
 			if r.whole && r.pattern == strings.TrimSuffix(prefix, "__") {
 				rests = append(rests, "*")
 			}
