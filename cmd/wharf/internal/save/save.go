@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -122,8 +123,12 @@ func create(root *os.Root, base, extension string) (*os.File, error) {
 // fileName returns a name that every system takes: letters of ASCII, digits, "-", "_" and
 // ".", with a letter or a digit first.
 func fileName(name, kind string) (base, extension string) {
-	if i := strings.IndexAny(name, "?#"); i >= 0 && strings.Contains(name, "://") {
+	isURI := strings.Contains(name, "://")
+	if i := strings.IndexAny(name, "?#"); i >= 0 && isURI {
 		name = name[:i]
+	}
+	if decoded, err := url.PathUnescape(name); err == nil && isURI {
+		name = decoded
 	}
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.Map(func(r rune) rune {
