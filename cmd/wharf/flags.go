@@ -174,6 +174,16 @@ func checkFilled(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// checkTaken returns an error for -e and -H before a command that takes no server on the spot: they would do nothing.
+func (f *flags) checkTaken(cmd *cobra.Command) error {
+	takes := !cmd.HasParent() || strings.Contains(cmd.Use, "COMMAND…") || strings.HasSuffix(cmd.Use, " SERVER")
+	if len(f.variables)+len(f.headers) == 0 || takes {
+		return nil
+	}
+	return exit.Usage(fmt.Errorf("-e and -H are for a server that is given on the spot: `%s` takes none", cmd.CommandPath()),
+		"write env or headers in the entry of the server")
+}
+
 // format is the value of --output.
 type format string
 

@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeServers,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			f := &a.flags
-			if err := checkFilled(cmd); err != nil {
+			if err := errors.Join(checkFilled(cmd), f.checkTaken(cmd)); err != nil {
 				return err
 			}
 			if a.shell != nil {
