@@ -113,7 +113,7 @@ func TestFormIsLeft(t *testing.T) {
 		{"ctrl-d", one, []string{"> ", "half an answer\x04"}, `{"action":"decline"}`},
 		{"esc at the end", one, []string{"> ", "\r", "Send this to", "\x1b"}, `{"action":"cancel"}`},
 		{"ctrl-d at the end", one, []string{"> ", "\r", "Send this to", "\x04"}, `{"action":"decline"}`},
-		{"no", one, []string{"> ", "\r", "Send this to", "what\r", "Send this to", "n\r"}, `{"action":"decline"}`},
+		{"no", one, []string{"> ", "\r", "Send this to", "what\r", "That is no answer to this question.\nSend this to", "n\r"}, `{"action":"decline"}`},
 		{"nothing to fill in", "", []string{"Do you agree?", "y\r"}, `{"action":"accept"}`},
 		{"nothing, and no", "{}", []string{"Do you agree?", "No\r"}, `{"action":"decline"}`},
 		{"an arrow is no esc", one, []string{"> ", "b\x1b[Da\r", "│ a: ab\nfiles (mcp-files) gets these answers: 1.\nSend this to", "y\r"}, `{"action":"accept","content":{"a":"ab"}}`},

@@ -74,7 +74,7 @@ func (a *Asker) choose(ctx context.Context, q term.Question, other string) (stri
 		case other != "" && (text == other || text == other[:1]):
 			return other, nil
 		}
-		q.Consent = false // this is the same question again, and its text was read
+		q.Above, q.Consent = a.Own("That is no answer to this question."), false // the question itself was read
 	}
 }
 
