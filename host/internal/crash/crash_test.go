@@ -19,6 +19,7 @@ func TestCauses(t *testing.T) {
 		{"python -m", "/usr/bin/python3: No module named foo", "the Python module foo is not installed"},
 		{"python file", "python3: can't open file '/x.py': [Errno 2] No such file or directory", "Python finds no file /x.py"},
 		{"npm", "npm error code E404\nnpm error 404 Not Found - GET https://registry.example/nosuch - Not found\nnpm error 404\nnpm error 404  '@a/nosuch@*' is not in this registry.", "npm knows no package called @a/nosuch"},
+		{"npm 11", "npm error code E404\nnpm error 404 Not Found - GET https://registry.example/@a%2fnosuch\nnpm error 404\nnpm error 404  The requested resource '@a/nosuch@*' could not be found or you do not have permission to access it.", "npm knows no package called @a/nosuch"},
 		{"npm offline", "npm error code ENOTFOUND", "npm does not reach its registry (ENOTFOUND)"},
 		{"uvx", "  × No solution found when resolving tool dependencies:\n  ╰─▶ Because nosuch was not found in the package registry", "uv knows no package called nosuch"},
 		{"docker", "docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock.", "Docker is not running"},

@@ -12,7 +12,7 @@ type pattern struct {
 // known are the patterns, those that say most first.
 var known = []pattern{
 	// Programs, files and modules that are not there.
-	{lazyregexp.New(`npm (?:ERR!|error) (?:404)?\s*'?((?:@[\w.-]+/)?[\w.-]+)@?[^'\s]*'? is not in (?:this|the npm) registry`),
+	{lazyregexp.New(`npm (?:ERR!|error) (?:404)?\s*(?:The requested resource )?'?((?:@[\w.-]+/)?[\w.-]+)@?[^'\s]*'? (?:is not in (?:this|the npm) registry|could not be found)`),
 		"npm knows no package called %s", "is the name of the package spelled as its README has it?"},
 	{lazyregexp.New(`npm (?:ERR!|error) 404[^\n]* - GET \S+/([^\s/]+) `),
 		"npm knows no package called %s", "is the name of the package spelled as its README has it?"},
