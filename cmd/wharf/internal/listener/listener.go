@@ -59,9 +59,9 @@ func HTTP(ctx context.Context, address string) (net.Listener, error) {
 // for the headers of a request. Of the connections without a request that [LetIn] has let in, 1,024 stay open, and each for
 // a quarter of a second at least: others wait.
 func Serve(ctx context.Context, l net.Listener, t *tls.Config, h http.Handler, end func()) error {
-	l = &strangers{Listener: l, fewer: make(chan struct{}, 1)}
+	l = &strangers{Listener: l, secure: t != nil, fewer: make(chan struct{}, 1)}
 	s := &http.Server{
-		Handler: h, TLSConfig: t, ConnContext: withStranger, ErrorLog: log.New(faults{os.Stderr}, "", log.LstdFlags),
+		Handler: h, TLSConfig: t, ConnContext: withStranger, ConnState: noteRequest, ErrorLog: log.New(faults{os.Stderr}, "", log.LstdFlags),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 	over := make(chan error, 1)

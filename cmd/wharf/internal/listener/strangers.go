@@ -3,10 +3,12 @@ package listener
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,12 +21,16 @@ const maxStrangers = 1024
 // by others would have a client wait longer.
 const strangerTime = 250 * time.Millisecond
 
+// maxUnread is how much is read of a client that has failed at the handshake.
+const maxUnread = 256 << 10
+
 // strangers is a listener that closes the oldest stranger where there are more than maxStrangers, but leaves
 // each of them strangerTime. A client that is let in has sent its request at once, so it is rarely the oldest;
 // were the newest closed instead, clients that say nothing would shut out all others.
 type strangers struct {
 	net.Listener
-	fewer chan struct{} // has a token when there may be fewer
+	secure bool          // they speak TLS
+	fewer  chan struct{} // has a token when there may be fewer
 
 	mu   sync.Mutex
 	open []*stranger // oldest first
@@ -36,6 +42,9 @@ type stranger struct {
 	among *strangers
 	since time.Time
 	known sync.Once // it is not among them any more
+
+	shakesHands atomic.Bool // no request has come over TLS yet
+	closing     sync.Once
 }
 
 // Accept takes the next connection, which is a stranger once there is room for it.
@@ -49,11 +58,12 @@ func (all *strangers) Accept() (net.Conn, error) {
 		select {
 		case <-all.fewer:
 		case <-left.C:
-			oldest.Close()
+			oldest.drop()
 		}
 		left.Stop()
 	}
 	s := &stranger{Conn: conn, among: all, since: time.Now()}
+	s.shakesHands.Store(all.secure)
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	all.open = append(all.open, s)
@@ -70,8 +80,27 @@ func (all *strangers) inTheWay() *stranger {
 	return all.open[0]
 }
 
-// Close closes the connection.
-func (s *stranger) Close() error {
+// Close closes the connection. After a handshake that has failed, the client may have sent its request already; a
+// connection that is closed with unread bytes is reset, and the client would not read the alert that says what is
+// wanted of it (RFC 9112, 9.6). So the rest is read for a moment, in the background.
+func (s *stranger) Close() (err error) {
+	s.closing.Do(func() {
+		half, can := s.Conn.(interface{ CloseWrite() error })
+		if !s.shakesHands.Load() || !can || half.CloseWrite() != nil {
+			err = s.drop()
+			return
+		}
+		go func() {
+			defer s.drop()
+			s.Conn.SetReadDeadline(time.Now().Add(strangerTime))
+			io.CopyN(io.Discard, s.Conn, maxUnread)
+		}()
+	})
+	return err
+}
+
+// drop closes the connection at once.
+func (s *stranger) drop() error {
 	s.leave()
 	return s.Conn.Close()
 }
@@ -94,10 +123,22 @@ type strangerKey struct{}
 
 // withStranger is [http.Server.ConnContext].
 func withStranger(ctx context.Context, c net.Conn) context.Context {
-	if t, is := c.(*tls.Conn); is {
-		c = t.NetConn()
+	return context.WithValue(ctx, strangerKey{}, below(c))
+}
+
+// noteRequest is [http.Server.ConnState]. A connection is active once its first request has begun.
+func noteRequest(c net.Conn, state http.ConnState) {
+	if s, is := below(c).(*stranger); is && state == http.StateActive {
+		s.shakesHands.Store(false)
 	}
-	return context.WithValue(ctx, strangerKey{}, c)
+}
+
+// below returns the connection below TLS, or c itself.
+func below(c net.Conn) net.Conn {
+	if t, is := c.(*tls.Conn); is {
+		return t.NetConn()
+	}
+	return c
 }
 
 // LetIn returns a function that finds the principal of a request as find does. [Serve] then keeps the

@@ -173,3 +173,66 @@ func TestSlowStrangers(t *testing.T) {
 		})
 	}
 }
+
+// duplex is a connection whose directions end apart, as those of TCP do.
+type duplex struct {
+	net.Conn
+	out net.Conn
+}
+
+func (d duplex) Write(b []byte) (int, error)        { return d.out.Write(b) }
+func (d duplex) CloseWrite() error                  { return d.out.Close() }
+func (d duplex) Close() error                       { return errors.Join(d.out.Close(), d.Conn.Close()) }
+func (d duplex) SetWriteDeadline(t time.Time) error { return d.out.SetWriteDeadline(t) }
+func (d duplex) SetDeadline(t time.Time) error {
+	return errors.Join(d.Conn.SetDeadline(t), d.out.SetDeadline(t))
+}
+
+// A client without a certificate can send its request, and then learns that it needs one. It is not listened to for
+// longer than a moment, nor for more than so much.
+func TestFailedHandshakeIsTold(t *testing.T) {
+	authority, dir := certtest.New(), t.TempDir()
+	cert, key := certtest.WriteTo(dir, "server", authority.IssueLocal())
+	config, err := TLS(cert, key, authority.WriteTo(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := pipes{make(chan net.Conn), make(chan struct{})}
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			Serve(ctx, l, config, http.NotFoundHandler(), func() {})
+		}()
+		defer func() { cancel(); <-over }()
+		in, theirOut := net.Pipe()
+		theirIn, out := net.Pipe()
+		l.accepted <- duplex{theirIn, theirOut}
+		client := tls.Client(duplex{in, out}, &tls.Config{InsecureSkipVerify: true})
+		if err := client.Handshake(); err != nil {
+			t.Fatal(err)
+		}
+		answer := make(chan error, 1)
+		go func() {
+			_, err := client.Read(make([]byte, 1))
+			answer <- err
+		}()
+		synctest.Wait() // the server has refused it
+		begun := time.Now()
+		if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+			t.Errorf("the request: %v", err)
+		}
+		if err := <-answer; err == nil || !strings.Contains(err.Error(), "certificate required") {
+			t.Errorf("the answer: %v", err)
+		}
+		sent := 0
+		for err := error(nil); err == nil; {
+			_, err = out.Write(make([]byte, 1<<10))
+			sent++
+		}
+		if took := time.Since(begun); sent > maxUnread>>10+1 || took > strangerTime {
+			t.Errorf("%d KB were read, for %v", sent, took)
+		}
+	})
+}
