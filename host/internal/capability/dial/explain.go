@@ -36,6 +36,8 @@ func Explain(err error) error {
 			at = " " + dial.Addr.String()
 		}
 		return fmt.Errorf("the proxy%s: %w; it is that of the entry, or else of HTTPS_PROXY or HTTP_PROXY", at, capability.Cause(op.Err))
+	case strings.HasSuffix(why.Error(), "http2: client conn could not be established"): // net/http keeps the alert to itself
+		return fmt.Errorf("the server has closed the connection after the TLS handshake; %s", ofAlert(40))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("%w; is the server running?", why)
 	case errors.Is(err, fs.ErrNotExist):

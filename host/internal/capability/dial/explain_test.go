@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,6 +45,14 @@ func TestProxyIsNamed(t *testing.T) {
 		if got := Explain(test.err).Error(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%v: %s", test.err, got)
 		}
+	}
+}
+
+// Where HTTP/2 does not say why a connection was closed at once, a certificate may be wanted.
+func TestClosedAfterTheHandshake(t *testing.T) {
+	err := &url.Error{Op: "Post", URL: "https://x", Err: errors.New("http2: client conn could not be established")} // of net/http
+	if got := Explain(err).Error(); !strings.Contains(got, "if the server wants a certificate of its client, write one in the entry") {
+		t.Error(got)
 	}
 }
 
