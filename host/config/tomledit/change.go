@@ -47,23 +47,54 @@ func (d *document) add(tables []Table, targets []target) error {
 
 // set sets the value at a path.
 func (d *document) set(path []string, value any) error {
-	if old, found := at(d.values, path); found && equal(old, value) {
+	old, found := at(d.values, path)
+	if found && equal(old, value) {
 		return nil
 	}
 	table, isTable := value.(map[string]any)
 	if s := d.key(path); s != nil {
+		if set, err := d.setItems(s, old, value); set || err != nil {
+			return err
+		}
 		if isTable && s.inline && len(s.inner) > 0 && len(table) > 0 {
 			return d.setEach(path, table)
 		}
 		return d.splice(s.value, d.wrappedIn(s, value))
 	}
-	if _, found := at(d.values, path); found {
+	if found {
 		if !isTable {
 			return &Error{path, "it is a table there"}
 		}
 		return d.setEach(path, table)
 	}
 	return d.insert(path, value)
+}
+
+// setItems replaces the items of a list that differ, so that what the person wrote between the others stays. It
+// reports false, and does nothing, where s is no list of strings, or old and value have no item in common or not as
+// many.
+func (d *document) setItems(s *statement, old, value any) (set bool, err error) {
+	was, _ := old.([]any)
+	is, _ := value.([]any)
+	items := s.items // the document parses its text anew after each change
+	if len(items) == 0 || len(items) != len(was) || len(was) != len(is) {
+		return false, nil
+	}
+	var differ []int
+	for i := range is {
+		if !equal(was[i], is[i]) {
+			differ = append(differ, i)
+		}
+	}
+	if len(differ) == len(is) {
+		return false, nil
+	}
+	for _, i := range slices.Backward(differ) {
+		if err := d.splice(items[i], valueText(is[i])); err != nil {
+			return true, err
+		}
+	}
+	return true, nil
 }
 
 // wrappedIn returns the text of a new value of the statement s. Inside of an inline table the text

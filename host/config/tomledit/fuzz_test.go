@@ -35,7 +35,7 @@ func FuzzEdits(f *testing.F) {
 		case 3:
 			got, err = SetKey(file, path, map[string]string{"k": value, "long": strings.Repeat("x", 80)})
 		default:
-			got, err = AddTables(file, Table{Path: path, Keys: []Key{{"k", value}, {"l", []string{value}}}})
+			got, err = AddTables(file, Table{Path: path, Keys: []Key{{"k", value}, {"l", []string{value, "-y"}}}})
 		}
 		if err != nil {
 			return
@@ -61,7 +61,7 @@ func checkValue(t *testing.T, file []byte, path []string, value string, kind uin
 		t.Errorf("got %v", got)
 	case kind == 3 && !equal(got, map[string]any{"k": value, "long": strings.Repeat("x", 80)}):
 		t.Errorf("got %v", got)
-	case kind == 2 && !equal(got, map[string]any{"k": value, "l": []any{value}}):
+	case kind == 2 && !equal(got, map[string]any{"k": value, "l": []any{value, "-y"}}):
 		t.Errorf("got %v", got)
 	}
 }

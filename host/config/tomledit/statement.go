@@ -19,7 +19,8 @@ type statement struct {
 	lines   span     // whole lines, with the last line break; of an inline one, the pair
 	value   span     // of a key
 	inner   []statement
-	inline  bool // the value is an inline table
+	inline  bool   // the value is an inline table
+	items   []span // of a list of strings
 }
 
 // unnamed begins the path of everything in an array of tables, which has no path of its own. It
@@ -92,15 +93,30 @@ func keyValue(p *unstable.Parser, node *unstable.Node, table []string) statement
 	equals := bytes.IndexByte(rest, '=') // only spaces stand before it
 	s.value = span{end + equals + 1, s.lines.end}
 	s.value.start += len(rest[equals+1:]) - len(bytes.TrimLeft(rest[equals+1:], " \t"))
-	if value := node.Value(); value.Kind == unstable.InlineTable {
+	switch value := node.Value(); value.Kind {
+	case unstable.InlineTable:
 		s.inline = true
 		for it := value.Children(); it.Next(); {
 			if n := it.Node(); n.Kind == unstable.KeyValue {
 				s.inner = append(s.inner, keyValue(p, n, s.path))
 			}
 		}
+	case unstable.Array:
+		s.items = stringsOf(value)
 	}
 	return s
+}
+
+// stringsOf returns where the items of a list are. It returns nil if one of them is no string.
+func stringsOf(list *unstable.Node) (items []span) {
+	for it := list.Children(); it.Next(); {
+		n := it.Node()
+		if n.Kind != unstable.String {
+			return nil
+		}
+		items = append(items, span{int(n.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)})
+	}
+	return items
 }
 
 func hasPrefix(path, prefix []string) bool {

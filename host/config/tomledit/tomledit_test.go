@@ -73,6 +73,13 @@ var changes = []change{
 	},
 
 	{"set a value", "[servers.a]\n  args = [ # one\n  'x', # two\n ] # three\nurl='u'\n", "[servers.a]\n  args = [\"y\"] # three\nurl='u'\n", set("servers/a/args", []string{"y"})},
+	{
+		"set an item of a list", "[servers.a]\n  args = [ # one\n  '-y', # two\n  'x', # three\n  \"\"\"z\"\"\",\n ] # four\n",
+		"[servers.a]\n  args = [ # one\n  '-y', # two\n  \"y\", # three\n  \"w\",\n ] # four\n", set("servers/a/args", []string{"-y", "y", "w"}),
+	},
+	{"set an item of a list in an inline table", "a = { b = [ 'x','y' ] }\n", "a = { b = [ 'x',\"z\" ] }\n", set("a/b", []string{"x", "z"})},
+	{"set an item that is no string", "a = [ 1, 'y' ] # c\n", "a = [\"x\", \"y\"] # c\n", set("a", []string{"x", "y"})},
+	{"set a longer list", "a = [ 'x', # c\n]\n", "a = [\"x\", \"y\"]\n", set("a", []string{"x", "y"})},
 	{"set the same value", "[servers.a]\nargs = [ 'x' ,]\n", "[servers.a]\nargs = [ 'x' ,]\n", set("servers/a/args", []string{"x"})},
 	{"set a new key", "[servers.a]\n  url = 'u' # c\n# d\n\n[x]\n", "[servers.a]\n  url = 'u' # c\n  dir = \"d\"\n# d\n\n[x]\n", set("servers/a/dir", "d")},
 	{"set a key of an empty table", "[servers.a] # c", "[servers.a] # c\ndir = \"d\"\n", set("servers/a/dir", "d")},
