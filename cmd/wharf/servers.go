@@ -87,13 +87,14 @@ func (a *app) runServers(ctx context.Context) error {
 	for _, e := range entries {
 		enabled := "yes"
 		switch {
+		case !e.Enabled && e.Project != "":
+			enabled = "no, project"
 		case !e.Enabled:
 			enabled = "no"
+		case e.Project != "":
+			enabled = "project, " + string(e.Trust)
 		case e.Problem != "":
 			enabled, problem = "yes, problem", true
-		}
-		if e.Project != "" {
-			enabled = "project, " + string(e.Trust)
 		}
 		rows = append(rows, []string{plain.Line(e.Name), plain.Line(e.Transport), enabled, plain.Line(e.Target)})
 	}

@@ -58,7 +58,11 @@ func (a *app) approve(ctx context.Context, t *trust.Store, l trust.Looked) (err 
 	if d != trust.Always {
 		return exit.WithHint(&trust.UnapprovedError{Approval: p}, how)
 	}
-	fmt.Fprintf(a.Err, "%s may be used from now on, as it is.\n", plain.Line(p.Server))
+	told := "%s may be used from now on, as it is.\n"
+	if p.Disabled {
+		told = "%s is approved, as it is, and stays disabled.\n"
+	}
+	fmt.Fprintf(a.Err, told, plain.Line(p.Server))
 	return nil
 }
 

@@ -89,6 +89,9 @@ func (a *app) approvalFacts(p trust.Approval, limit int) string {
 		}
 		out.WriteString(a.Own("! %s", cleantext.Visible(w)))
 	}
+	if p.Disabled {
+		out.WriteString(a.Own("! it is disabled, and stays so when you approve it"))
+	}
 	return out.String()
 }
 

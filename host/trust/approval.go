@@ -44,6 +44,7 @@ const (
 type Approval struct {
 	Entry
 	State    State
+	Disabled bool         // an approval does not change that
 	Hash     string       // of the entry
 	Pin      string       // is shown in place of the hash: that of the entry as written, the same in each folder
 	Command  string       // the path of the program that would be started; "" for none

@@ -81,7 +81,7 @@ func (s *Store) compare(server config.Server, records []Record, b *budget) (a Ap
 	if wrong != nil || err != nil && b.ctx.Err() != nil { // a look that was called off shows nothing
 		return Approval{}, err
 	}
-	a.State, a.Hash = New, a.hash()
+	a.State, a.Hash, a.Disabled = New, a.hash(), server.Disabled
 	if a.Pin = a.Hash; err == nil {
 		a.Pin = a.pinOf(server)
 	}
