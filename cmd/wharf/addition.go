@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
@@ -41,11 +42,8 @@ func (a *app) additionSummary(f *tomledit.File, add *addition) (above, agree str
 		above += add.about + a.Own("The entry:")
 	}
 	above += rows + a.effects(s)
-	for _, c := range add.cautions {
+	for _, c := range slices.Concat(add.cautions, add.inputs.cautions()) {
 		above += a.Own("! %s", c)
-	}
-	for _, name := range add.inputs.unset {
-		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
 	return above, agree, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/exit"
+	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/term"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/cleantext"
@@ -27,10 +28,11 @@ type inputs struct {
 	answers registry.Answers
 	secrets map[string]string // what the vault gets, by the names with which the answers refer to it
 	unset   []string          // variables that the entry takes from the environment
+	flags   []string          // of each of them, the --set that gives its value now; "" for a secret, which a shell would remember
 }
 
 func newInputs(entry string) *inputs {
-	return &inputs{entry, make(registry.Answers), make(map[string]string), nil}
+	return &inputs{entry: entry, answers: make(registry.Answers), secrets: make(map[string]string)}
 }
 
 // give takes an answer of the user. A secret goes to the vault as it was typed, unless the answer
@@ -99,7 +101,24 @@ func (n *inputs) later(in registry.Input) {
 		name = variableOf(n.entry + "_" + in.ID)
 	}
 	n.unset = append(n.unset, name)
+	flag := ""
+	if !in.IsSecret {
+		flag = "--set " + plain.ShellWord(in.ID) + "=…"
+	}
+	n.flags = append(n.flags, flag)
 	n.answers[in.ID] = []string{"${" + name + "}"}
+}
+
+// cautions says which variables the entry takes from the environment.
+func (n *inputs) cautions() (cautions []string) {
+	for i, name := range n.unset {
+		text := fmt.Sprintf("it needs the variable %s in the environment, whenever it starts", name)
+		if n.flags[i] != "" {
+			text += "; " + n.flags[i] + " gives it now"
+		}
+		cautions = append(cautions, text)
+	}
+	return cautions
 }
 
 // variableOf returns the name of a variable that is made of other words.

@@ -240,11 +240,8 @@ func (a *app) proposal(ctx context.Context, c *registry.Client, v *versions, fil
 	for _, k := range kept {
 		above += a.Own("  %s", cleantext.Visible(k))
 	}
-	for _, c := range slices.Concat(v.unexpected(s, next), v.cautions(s.Registry), statusCaution(v.latest), cautions) {
+	for _, c := range slices.Concat(v.unexpected(s, next), v.cautions(s.Registry), statusCaution(v.latest), cautions, n.cautions()) {
 		above += a.Own("! %s", c)
-	}
-	for _, name := range n.unset {
-		above += a.Own("! it needs the variable %s in the environment, whenever it starts", name)
 	}
 	return next, text, above, nil
 }
