@@ -310,10 +310,37 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 	}
 }
 
+// warnOfTwins warns of a new server that allows what the same one of another client, which has another name there and is
+// new too, forbids. Where there are too many to compare, it is quiet about the rest.
+func (a *app) warnOfTwins(items []importItem) {
+	left := maxRenamed
+	for _, item := range items {
+		for _, twin := range items {
+			s, other := item.server, twin.server
+			switch {
+			case item.State != importNew || twin.State != importNew || item.Client == twin.Client || strings.EqualFold(s.Name, other.Name):
+				continue
+			case s.Command != other.Command || len(s.Args) != len(other.Args):
+				continue
+			}
+			if left--; left < 0 {
+				return
+			}
+			if len(differences(s, other)) > 0 || forbidsAll(s, other) {
+				continue
+			}
+			a.Warn("%s allows what %s of %s, the same server, forbids (%s): each stays as it is",
+				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, forbidden(other, s))
+			break
+		}
+	}
+}
+
 // runImport shows the entries that are new, and writes them if the user agrees. Its error may be of others
 // that could not be copied.
 func (a *app) runImport(ctx context.Context, own *tomledit.File, items []importItem, yes bool) (err error) {
 	a.warnOfKept(own, items)
+	a.warnOfTwins(items)
 	held := refused(items)
 	var added []importItem
 	var entries []tomledit.Table
