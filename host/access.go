@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/wharf-mcp/wharf/host/internal/hosterr"
 	"github.com/wharf-mcp/wharf/host/internal/modules"
@@ -13,6 +14,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
+	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // deciders returns the deciders of a configuration: its own, and behind them its policies.
@@ -198,7 +200,7 @@ func (v *view) admit(ctx context.Context, method string, arguments json.RawMessa
 		return nil
 	case policy.Nothing:
 		v.said = v.host.nothingFor(v.caller, v.entry.Name)
-		return v.refuse(method, "anything of it", v.said)
+		return v.refuse(method, "anything of it", "", v.said)
 	}
 	for i := range about {
 		if err := v.decide(ctx, method, arguments, about[i]); err != nil {
@@ -214,7 +216,7 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 		if v.ownsTask(about.name) {
 			return nil
 		}
-		return v.refuse(method, "a task that it has not begun", policy.Decision{})
+		return v.refuse(method, "a task that it has not begun", "", policy.Decision{})
 	}
 	call := policy.Call{Caller: v.caller, Server: v.entry.Name, Method: method, Target: about.target, Name: about.name, Arguments: arguments}
 	if s, entry := v.session, v.entry; about.target == policy.Tool && s != nil { // without v, which would then be allocated for each call
@@ -224,7 +226,7 @@ func (v *view) decide(ctx context.Context, method string, arguments json.RawMess
 		v.said = v.confirm(ctx, &call, v.said)
 	}
 	if !v.said.Allow {
-		return v.refuse(method, fmt.Sprintf("%q", call.String()), v.said)
+		return v.refuse(method, fmt.Sprintf("%q", call.String()), call.String(), v.said)
 	}
 	return nil
 }
@@ -322,9 +324,12 @@ func withReason(reason, more string) string {
 	return reason + "; " + more
 }
 
-// refuse returns the error of a request that is denied. It tells the rule to the user who runs the program
-// alone.
-func (v *view) refuse(method, what string, d policy.Decision) error {
+// plainWord matches what a shell takes as it is, and no flag.
+var plainWord = lazyregexp.New(`^\w[\w.,:/-]*$`)
+
+// refuse returns the error of a request that is denied. what is told to be denied; call is it as a rule names it, or
+// "". It tells the rule to the user who runs the program alone.
+func (v *view) refuse(method, what, call string, d policy.Decision) error {
 	why := ""
 	if v.caller.Principal == "" && d.Rule != "" {
 		why = ": " + d.Rule
@@ -332,7 +337,12 @@ func (v *view) refuse(method, what string, d policy.Decision) error {
 	if why != "" && d.Reason != "" {
 		why += "; " + d.Reason
 	}
-	hint := "`wharf acl check CLIENT SERVER/TOOL` says which rule decides"
+	check := "CLIENT SERVER/TOOL"
+	client := strings.TrimLeft(v.caller.Name+","+string(v.caller.Kind), ",")
+	if v.caller.Principal == "" && plainWord.MatchString(client) && plainWord.MatchString(call) {
+		check = client + " " + call
+	}
+	hint := "`wharf acl check " + check + "` says which rule decides"
 	if why != "" && d.Hint != "" {
 		hint = d.Hint
 	}

@@ -183,7 +183,7 @@ func (v *view) admitNotification(method string) error {
 	case calls:
 		return hosterr.Errorf(ErrDenied, "call a tool with a request", "notify %s of %s: its entry, or an access, names what may be called", v.entry.Name, method)
 	case v.scope == policy.Nothing:
-		return v.refuse(method, "anything of it", policy.Decision{})
+		return v.refuse(method, "anything of it", "", policy.Decision{})
 	}
 	return nil
 }
