@@ -7,10 +7,11 @@ import (
 const trustLong = `Decide about the servers that came with a project.
 
 A project may bring servers: in wharf.toml, .mcp.json, .vscode/mcp.json,
-.cursor/mcp.json, .github/mcp.json, or where Roo Code, Gemini CLI, Qwen Code, Codex, Zed, Amp,
-opencode, Crush, Kiro, JetBrains, Amazon Q and mcporter keep those of a project, in
-the working folder and in those above it up to where the repository begins. They are listed, and never started or reached
-before you have approved of them. On a terminal you are asked when you use one.
+.cursor/mcp.json, .github/mcp.json, or where Roo Code, Gemini CLI, Qwen Code, Codex,
+Zed, Amp, opencode, Crush, Kiro, JetBrains, Amazon Q, Continue and mcporter keep those
+of a project, in the working folder and in those above it up to where the repository
+begins. They are listed, and never started or reached before you have approved of
+them. On a terminal you are asked when you use one.
 
 An approval is for what you were shown, and ends when anything of it changes: the
 command, an argument, the url, the names of variables, or the scripts of the
