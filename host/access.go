@@ -14,7 +14,6 @@ import (
 	"github.com/wharf-mcp/wharf/host/internal/strictjson"
 	"github.com/wharf-mcp/wharf/host/mcp"
 	"github.com/wharf-mcp/wharf/host/policy"
-	"github.com/wharf-mcp/wharf/internal/lazyregexp"
 )
 
 // deciders returns the deciders of a configuration: its own, and behind them its policies.
@@ -324,8 +323,13 @@ func withReason(reason, more string) string {
 	return reason + "; " + more
 }
 
-// plainWord matches what a shell takes as it is, and no flag.
-var plainWord = lazyregexp.New(`^\w[\w.,:/-]*$`)
+// isPlainWord reports whether a shell takes a word as it is, and no command takes it for a flag.
+func isPlainWord(word string) bool {
+	odd := func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("_.,:/-", r)
+	}
+	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, odd)
+}
 
 // refuse returns the error of a request that is denied. what is told to be denied; call is it as a rule names it, or
 // "". It tells the rule to the user who runs the program alone.
@@ -339,7 +343,7 @@ func (v *view) refuse(method, what, call string, d policy.Decision) error {
 	}
 	check := "CLIENT SERVER/TOOL"
 	client := strings.TrimLeft(v.caller.Name+","+string(v.caller.Kind), ",")
-	if v.caller.Principal == "" && plainWord.MatchString(client) && plainWord.MatchString(call) {
+	if v.caller.Principal == "" && isPlainWord(client) && isPlainWord(call) {
 		check = client + " " + call
 	}
 	hint := "`wharf acl check " + check + "` says which rule decides"
