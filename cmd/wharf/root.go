@@ -46,7 +46,7 @@ func newRoot(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeServers,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			f := &a.flags
-			if err := errors.Join(checkFilled(cmd), f.checkTaken(cmd)); err != nil {
+			if err := checkFilled(cmd); err != nil {
 				return err
 			}
 			if a.shell != nil {
@@ -54,6 +54,9 @@ func newRoot(a *app) *cobra.Command {
 					return err
 				}
 				cmd.SetContext(host.WithOptions(cmd.Context(), host.RequestOptions{Timeout: f.timeout.line()}))
+			}
+			if err := f.checkTaken(cmd); err != nil {
+				return err
 			}
 			if f.browser && f.noBrowser {
 				return exit.Usage(errors.New("--browser and --no-browser do not go together"), "")
