@@ -343,7 +343,7 @@ func (v *view) refuse(method, what, call string, d policy.Decision) error {
 	}
 	check := "CLIENT SERVER/TOOL"
 	client := strings.TrimLeft(v.caller.Name+","+string(v.caller.Kind), ",")
-	if v.caller.Principal == "" && isPlainWord(client) && isPlainWord(call) {
+	if v.caller.Principal == "" && !strings.ContainsAny(v.caller.Name, ",:") && isPlainWord(client) && isPlainWord(call) {
 		check = client + " " + call
 	}
 	hint := "`wharf acl check " + check + "` says which rule decides"

@@ -313,24 +313,35 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 // warnOfTwins warns of a new server that allows what the same one of another client, which has another name there and is
 // new too, forbids. Where there are too many to compare, it is quiet about the rest.
 func (a *app) warnOfTwins(items []importItem) {
+	type start struct {
+		command string
+		args    int
+	}
+	alike := make(map[start][]*importItem)
+	for i := range items {
+		if s := &items[i].server; items[i].State == importNew {
+			at := start{s.Command, len(s.Args)}
+			alike[at] = append(alike[at], &items[i])
+		}
+	}
 	left := maxRenamed
-	for _, item := range items {
-		for _, twin := range items {
-			s, other := item.server, twin.server
-			switch {
-			case item.State != importNew || twin.State != importNew || item.Client == twin.Client || strings.EqualFold(s.Name, other.Name):
-				continue
-			case s.Command != other.Command || len(s.Args) != len(other.Args):
+	for i := range items {
+		item := &items[i]
+		if item.State != importNew {
+			continue
+		}
+		for _, twin := range alike[start{item.server.Command, len(item.server.Args)}] {
+			if item.Client == twin.Client || strings.EqualFold(item.server.Name, twin.server.Name) {
 				continue
 			}
 			if left--; left < 0 {
 				return
 			}
-			if len(differences(s, other)) > 0 || forbidsAll(s, other) {
+			if len(differences(item.server, twin.server)) > 0 || forbidsAll(item.server, twin.server) {
 				continue
 			}
 			a.Warn("%s allows what %s of %s, the same server, forbids (%s): each stays as it is",
-				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, forbidden(other, s))
+				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, forbidden(twin.server, item.server))
 			break
 		}
 	}
