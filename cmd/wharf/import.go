@@ -30,9 +30,9 @@ your configuration, and are written if you say yes. Comments and order of the fi
 stay. A value that is named like a secret goes to the vault, and so does what looks like
 one in arguments, variables and urls; the entry has ${secret:NAME} in its place.
 
-What a client forbids stays forbidden: servers and tools that its file disables. Where
-several clients have one server, the entry forbids what any of them does. What a client
-allows without asking is not taken. A server that means the folder of a workspace is left
+What a client forbids stays forbidden: servers and tools that its file disables and, for
+a name that several clients have, what any forbids. One server by two names is warned of.
+What a client allows without asking is not taken. A server that means a workspace is left
 out: here it would be any folder you stand in. The other client's file is not changed.`
 
 func newImport(a *app) *cobra.Command {

@@ -106,7 +106,9 @@ func find(c *client, path, cwd string) (f Found, there bool) {
 	f = Found{ID: c.id, Client: c.name, Path: path}
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0:
+	case errors.Is(err, fs.ErrNotExist):
+		return f, false
+	case err == nil && info.Size() == 0 && (info.Mode().IsRegular() || info.Mode()&fs.ModeCharDevice != 0): // or a link to /dev/null
 		return f, false
 	case err == nil && !info.Mode().IsRegular():
 		err = &Error{File: path, Problem: "is no regular file"}

@@ -194,11 +194,14 @@ func (f *forbidden) restrict(e *entry, s *Server, name string) {
 			switch most := forbids["*"]; {
 			case !r.permits:
 				forbids[rest] = max(forbids[rest], len(r.pattern))
-				file := f.file
+				rule, file := r.pattern, f.file
 				if r.denial != nil {
 					file = r.denial.file
+					if len(r.denial.rule) <= maxPattern {
+						rule = r.denial.rule
+					}
 				}
-				s.remedies[rest] = fmt.Sprintf("take %q out of %s in %s", r.pattern, r.key, file)
+				s.remedies[rest] = fmt.Sprintf("take %q out of %s in %s", rule, r.key, file)
 				if rest == "*" { // it comes later than the rules that permitted these
 					permits = nil
 				}

@@ -21,9 +21,14 @@ func (f *forbidden) qwen(doc *document) {
 // agent reads the list of the tools that an agent of Amazon Q's CLI or of Kiro has: "*" is all, @SERVER all those of a
 // server, and @SERVER/TOOL one. A file without a list forbids nothing here.
 func (f *forbidden) agent(doc *document) {
-	c := clientOf(doc.path)
 	list, listed := doc.root["tools"].([]any)
-	if !listed || c == nil || c.id != "amazonq" && c.id != "kiro" || slices.Contains(list, any("*")) {
+	if !listed || slices.Contains(list, any("*")) {
+		return
+	}
+	switch c := clientOf(doc.path); {
+	case c == nil && looksLikeAgent(doc):
+		f.notes = append(f.notes, newEntry(doc, "").mistake("tools", "is read as the list of an agent of Amazon Q or Kiro: tools that it leaves out are disabled"))
+	case c == nil || c.id != "amazonq" && c.id != "kiro":
 		return
 	}
 	f.onlyListed(toolRule{key: "tools", pattern: "@*", before: agentTool})
@@ -33,6 +38,14 @@ func (f *forbidden) agent(doc *document) {
 		}
 		f.rules = append(f.rules, toolRule{key: "tools", pattern: name, before: agentTool, permits: true})
 	}
+}
+
+// looksLikeAgent reports whether a file has what only agents of Amazon Q's CLI and of Kiro have.
+func looksLikeAgent(doc *document) bool {
+	isOfAgent := func(key string) bool { return doc.root[key] != nil }
+	isOfServer := func(tool string) bool { return strings.HasPrefix(tool, "@") }
+	return slices.ContainsFunc([]string{"allowedTools", "toolsSettings", "toolAliases", "useLegacyMcpJson", "includeMcpJson"}, isOfAgent) ||
+		slices.ContainsFunc(doc.texts("tools"), isOfServer)
 }
 
 // opencode reads opencode's tables of tools and of permissions, those for all agents and then those of the agent that

@@ -92,6 +92,9 @@ func TestForbidden(t *testing.T) {
 		{".kiro/agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["read", "@xx"]}`, ""},
 		{".kiro/agents/a.json", `{"mcpServers": {` + x + `}, "tools": ["@x/get*"]}`, "get get_all"},
 		{"copy.json", `{"mcpServers": {` + x + `}, "tools": ["read"]}`, "get die get_all del_one del_two"},
+		{"copy.json", `{"mcpServers": {` + x + `}, "tools": ["read"], "allowedTools": []}`, "note"},
+		{"copy.json", `{"mcpServers": {` + x + `}, "tools": ["@x/get", "*"]}`, "get die get_all del_one del_two"},
+		{"copy.json", `{"mcpServers": {` + x + `}, "tools": ["@x/get"]}`, "note get"},
 		{"copy.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["x"]}}`, "disabled"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"default": "deny"}, "mcp:x:get": {"default": "confirm"}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
@@ -254,6 +257,9 @@ func TestCursorDenies(t *testing.T) {
 			got := slices.DeleteFunc(strings.Fields(all), func(tool string) bool { return !f.Servers[0].Permits(tool) })
 			if strings.Join(got, " ") != tt.want {
 				t.Errorf("%s: %s: %s permits %v", tt.file, tt.deny, path, got)
+			}
+			if rule := strings.Trim(tt.deny, `"`); rule == "Mcp(x:del_all)" && !strings.HasPrefix(f.Servers[0].Remedy("del_all"), `take "`+rule+`" out of permissions.deny in `) {
+				t.Errorf("the remedy is %q", f.Servers[0].Remedy("del_all"))
 			}
 			if tt.note == "unknown" {
 				if len(f.Warnings) != 1 || !strings.HasSuffix(f.Warnings[0], "what permissions.deny forbids is not known") {

@@ -170,7 +170,7 @@ func (as *Accounts) newAccount(name string, s config.Server) (*SharedAccount, er
 	fromFile := file.File != ""
 	switch {
 	case !fromFile && !as.config.Modules.Builtin(name):
-		hint := fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(name), name)
+		hint := hosterr.AddPlugin(name)
 		if meant := config.ProviderMeant(name); meant == config.AuthNone || as.config.Modules.Builtin(meant) {
 			hint = fmt.Sprintf("did you mean provider = %q?", meant)
 		}

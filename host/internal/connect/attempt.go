@@ -47,7 +47,7 @@ func (d *Dialer) attempt(ctx context.Context, s config.Server, via string) (*att
 		if len(known) > 0 {
 			have = "there is " + strings.Join(known, ", ")
 		}
-		hint := fmt.Sprintf("to add one, write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", hosterr.TOMLKey(via), via)
+		hint := hosterr.AddPlugin(via)
 		if ours := config.TransportOf(via); d.config.Modules.Has(ours) {
 			hint = fmt.Sprintf("write transport = %q", ours)
 		} else if meant := config.TransportMeant(via); ours == "" && d.config.Modules.Has(meant) {

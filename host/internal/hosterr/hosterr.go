@@ -51,6 +51,16 @@ func Errorf(kind error, hint, format string, a ...any) error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, a...), Hint: hint}
 }
 
+// AddPlugin returns the hint at how a plugin comes under a name that an entry has. The name is a key of TOML; a
+// command line gets it only where a shell needs no quotes for it.
+func AddPlugin(name string) string {
+	key, option := TOMLKey(name), ""
+	if key == name && !strings.HasPrefix(name, "-") {
+		option = " --name " + name
+	}
+	return fmt.Sprintf("`wharf plugin add FILE%s` installs one; or write in your configuration:\n[plugins.%s]\nfile = \"path/to/%s.wasm\"", option, key, name)
+}
+
 // TOMLKey returns a name as a configuration file spells it.
 func TOMLKey(name string) string {
 	if name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == "" {
