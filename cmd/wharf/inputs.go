@@ -223,7 +223,7 @@ func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint 
 			entries, err = a.keeping(f)
 		}
 		if err == nil {
-			err = forgetUnused(context.WithoutCancel(ctx), v, stored, entries)
+			_, err = forgetUnused(context.WithoutCancel(ctx), v, stored, entries)
 		}
 		if err != nil {
 			a.Warn("of the secrets %s some may stay in the vault: %v", strings.Join(stored, ", "), err)
@@ -246,17 +246,18 @@ func (a *app) storeSecrets(ctx context.Context, secrets map[string]string, hint 
 	return undo, nil
 }
 
-// forgetUnused removes the secrets that none of the entries means.
-func forgetUnused(ctx context.Context, v *vault.Vault, names []string, entries []host.Server) error {
+// forgetUnused removes the secrets that none of the entries means, and returns their names.
+func forgetUnused(ctx context.Context, v *vault.Vault, names []string, entries []host.Server) (forgotten []string, err error) {
 	for _, name := range names {
 		if slices.ContainsFunc(entries, func(s host.Server) bool { return s.MeansSecret(name) }) {
 			continue
 		}
 		if err := v.ForgetSecret(ctx, name); err != nil {
-			return err
+			return forgotten, err
 		}
+		forgotten = append(forgotten, name)
 	}
-	return nil
+	return forgotten, nil
 }
 
 // unknownInput is the error for an answer to an input that does not exist.

@@ -145,7 +145,7 @@ func (a *app) ownServer(name string) (*tomledit.File, host.Server, error) {
 }
 
 // forgetSecrets removes from the vault the secrets that add has kept for an entry that was removed or
-// changed, unless an entry uses them.
+// changed, unless an entry uses them, and says so.
 func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server) error {
 	var names []string
 	for _, ref := range s.Secrets() {
@@ -164,5 +164,9 @@ func (a *app) forgetSecrets(ctx context.Context, f *tomledit.File, s host.Server
 	if err != nil {
 		return err
 	}
-	return forgetUnused(ctx, v, names, others)
+	forgotten, err := forgetUnused(ctx, v, names, others)
+	if len(forgotten) > 0 {
+		fmt.Fprint(a.Err, a.Own("Forgotten in the vault: %s.", cleantext.Words(forgotten)))
+	}
+	return err
 }

@@ -8,9 +8,9 @@ const trustLong = `Decide about the servers that came with a project.
 
 A project may bring servers: in wharf.toml, .mcp.json, .vscode/mcp.json,
 .cursor/mcp.json, .github/mcp.json, or where Roo Code, Gemini CLI, Qwen Code, Codex,
-Zed, Amp, opencode, Crush, Kiro, JetBrains, Amazon Q, Continue and mcporter keep those
-of a project, in the working folder and in those above it up to where the repository
-begins. They are listed, and never started or reached before you have approved of
+Zed, Amp, opencode, Crush, Kiro, JetBrains, Amazon Q, Continue, mcporter and mcphub.nvim
+keep those of a project, in the working folder and in those above it up to where the
+repository begins. They are listed, and never started or reached before you have approved of
 them. On a terminal you are asked when you use one.
 
 An approval is for what you were shown, and ends when anything of it changes: the

@@ -24,7 +24,7 @@ import (
 var projectFiles = slices.Concat(
 	[]string{ownProjectFile, ".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json", ".github/mcp.json"},
 	[]string{".roo/mcp.json", ".kiro/settings/mcp.json", ".junie/mcp/mcp.json", ".air/mcp.json"},
-	[]string{".amazonq/default.json", ".amazonq/mcp.json", "config/mcporter.json"},
+	[]string{".amazonq/default.json", ".amazonq/mcp.json", "config/mcporter.json", ".mcphub/servers.json"},
 	projectSettings,
 )
 
@@ -35,7 +35,7 @@ const ownProjectFile = "wharf.toml"
 var projectSettings = []string{
 	".gemini/settings.json", ".qwen/settings.local.json", ".qwen/settings.json", ".codex/config.toml", ".zed/settings.json", ".amp/settings.json",
 	".opencode/opencode.json", ".opencode/opencode.jsonc", "opencode.json", "opencode.jsonc", "crush.json", ".crush.json",
-	".ai/mcp/mcp.json", ".kiro/agents/*.json", ".amazonq/cli-agents/*.json",
+	".ai/mcp/mcp.json", ".kiro/agents/*.json", ".amazonq/cli-agents/*.json", ".amazonq/agents/default.json",
 	".continue/mcpServers/*.yaml", ".continue/mcpServers/*.json",
 }
 
