@@ -85,7 +85,7 @@ func about(description, title string) string {
 	if len(text) > 2*aboutLetters { // more is not looked at: there may be 10,000 of them
 		text = text[:plain.WholeRunes(text, 2*aboutLetters)] + "…"
 	}
-	return plain.Clip(plain.Line(text), aboutLetters)
+	return plain.ClipWords(plain.Line(text), aboutLetters)
 }
 
 // aboutLetters is how many letters of a description a list shows: three lines of a terminal.

@@ -29,4 +29,11 @@ func TestCells(t *testing.T) {
 			t.Errorf("clip(%q) is %q, want %q", text, got, want)
 		}
 	}
+	for text, want := range map[string]string{
+		"one two three": "one two…", "one two. three": "one two.…", "one two t": "one two t", "one twoo…": "one twoo…", "a longestword": "a longes…", "": "",
+	} {
+		if got := ClipWords(text, 9); got != want {
+			t.Errorf("of words %q is %q, want %q", text, got, want)
+		}
+	}
 }

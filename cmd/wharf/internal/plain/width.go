@@ -122,6 +122,19 @@ func Clip(text string, limit int) string {
 	return text
 }
 
+// ClipWords cuts text as [Clip] does, and behind a whole word unless that is in the first half.
+func ClipWords(text string, limit int) string {
+	short := Clip(text, limit)
+	if short == text {
+		return text
+	}
+	short = strings.TrimSuffix(short, "…")
+	if at := strings.LastIndexByte(short, ' '); at > len(short)/2 && text[len(short)] != ' ' {
+		short = short[:at]
+	}
+	return strings.TrimRight(short, " ") + "…"
+}
+
 // CutBytes returns the beginning of text, at most limit bytes of it.
 func CutBytes(text string, limit int) string {
 	if len(text) <= limit {
