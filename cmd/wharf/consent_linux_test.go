@@ -140,7 +140,7 @@ func shows(t *testing.T, ask func(*app), prompt string, ours []string, also stri
 	q.leave()
 }
 
-const elicits = `files \(mcp-files --root /notes\) asks, in its own words behind the bars:|Enter takes the line; on an empty one.*| {2}(cancels, )?Ctrl-D declines\.|` +
+const elicits = `files \(mcp-files --root /notes\) asks, in its own words behind the bars:|Enter takes the line; on an empty one.*| {2}(back, Esc cancels, )?Ctrl-D declines\.|` +
 	`Declined\. Nothing was sent to files\.`
 
 func notes(a *app) *elicit.Asker {

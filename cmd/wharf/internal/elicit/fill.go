@@ -2,6 +2,7 @@ package elicit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/wharf-mcp/wharf/host/mcp"
 )
 
-const formKeys = "Enter takes the line; on an empty one it skips what is optional. Esc cancels, Ctrl-D declines."
+const formKeys = "Enter takes the line; on an empty one it skips what is optional. Shift-Tab goes back, Esc cancels, Ctrl-D declines."
 
 // How much is shown of the texts of a form.
 var (
@@ -45,8 +46,12 @@ func (a *Asker) fillIn(ctx context.Context, e mcp.Elicitation) (map[string]any, 
 		fmt.Fprint(a.Err, a.StyleErr(term.Dim, a.Own(formKeys)))
 	}
 	for again && err == nil {
-		for i := range fields {
-			if err := a.fill(ctx, &fields[i], i+1, len(fields)); err != nil {
+		for i := 0; i < len(fields); i++ {
+			err := a.fill(ctx, &fields[i], i+1, len(fields))
+			switch {
+			case errors.Is(err, term.ErrBack):
+				i -= 2
+			case err != nil:
 				return nil, err
 			}
 		}
@@ -66,10 +71,11 @@ func (a *Asker) askRespondent(ctx context.Context, e mcp.Elicitation, fields for
 	return a.runRespondent(ctx, e, fields)
 }
 
-// fill shows what the server says of a field, and asks until the answer fits it.
+// fill shows what the server says of a field, and asks until the answer fits it. [term.ErrBack] leads to the field
+// before, and leaves this one as it was.
 func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 	fmt.Fprint(a.Err, "\n"+a.about(f))
-	q := term.Question{Above: a.heading(f, number, of), Prompt: "> ", Proposed: f.Proposed(), History: new(term.History)}
+	q := term.Question{Above: a.heading(f, number, of), Prompt: "> ", Proposed: f.Proposed(), Back: number > 1, History: new(term.History)}
 	for {
 		text, err := a.Ask(ctx, q)
 		if err != nil {

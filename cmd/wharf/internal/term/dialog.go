@@ -43,7 +43,7 @@ func (t *Terminal) EndDialog(cause error) {
 }
 
 // Ask asks the person, and returns the answer. The caller holds the dialog. The error is
-// [ErrCancelled], [ErrDeclined], [io.EOF] or the cause of ctx.
+// [ErrCancelled], [ErrDeclined], [ErrBack], [io.EOF] or the cause of ctx.
 func (t *Terminal) Ask(ctx context.Context, q Question) (string, error) {
 	io.WriteString(t.Err, q.Above)
 	return t.keyboard().ask(ctx, q)

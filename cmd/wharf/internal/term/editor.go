@@ -34,12 +34,12 @@ const (
 )
 
 // ask reads a line, with the prompt before it on a terminal. There the line can be edited. The
-// error may be ErrCancelled, ErrDeclined, errInterrupted, io.EOF, or the cause of ctx.
+// error may be ErrCancelled, ErrDeclined, ErrBack, errInterrupted, io.EOF, or the cause of ctx.
 func (k *keyboard) ask(ctx context.Context, q Question) (string, error) {
 	if q.Consent {
 		k.flush()
 	}
-	k.asking = ctx
+	k.asking, k.back = ctx, q.Back
 	if k.mode == nil || k.blind && !q.Secret {
 		return k.nextLine()
 	}

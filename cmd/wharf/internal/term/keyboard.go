@@ -16,6 +16,7 @@ import (
 var (
 	ErrCancelled   = errors.New("cancelled")   // Esc: not now
 	ErrDeclined    = errors.New("declined")    // Ctrl-D: no
+	ErrBack        = errors.New("back")        // Shift-Tab: the question before
 	errInterrupted = errors.New("interrupted") // Ctrl-C: the whole program
 )
 
@@ -24,6 +25,7 @@ const (
 	keyInterrupt = 0x03
 	keyRefuse    = 0x04
 	keyEscape    = 0x1b
+	keysBack     = "\x1b[Z"
 )
 
 // escapeDelay is how long the rest of an arrow key may take to follow its first byte:
@@ -47,6 +49,7 @@ type keyboard struct {
 	left    []byte     // read, and not used yet
 	lines   *bufio.Reader
 	asking  context.Context // of the question under way
+	back    bool            // that question has one before it
 }
 
 // chunk is what one read of stdin gave.
@@ -62,6 +65,7 @@ type Question struct {
 	Proposed string // what the line begins with
 	Secret   bool   // what is typed is not shown
 	Consent  bool   // what was typed before does not count: one consents to what one has read
+	Back     bool   // there is a question before this one, to which ErrBack leads
 
 	History *History // lines that the arrow keys bring back; nil keeps none: an answer to one server is not for another to see
 
@@ -153,6 +157,8 @@ func (k *keyboard) special(text []byte) ([]byte, error) {
 		return nil, errInterrupted
 	case bytes.IndexByte(text, keyRefuse) >= 0:
 		return nil, ErrDeclined
+	case k.back && bytes.Contains(text, []byte(keysBack)):
+		return nil, ErrBack
 	}
 	return text, nil
 }
