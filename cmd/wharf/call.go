@@ -115,8 +115,11 @@ func (a *app) runCall(cmd *cobra.Command, argv []string) error {
 // tool behind the last dot of an address, so the hint may suggest that.
 func (a *app) noTool(words []string) error {
 	err := errors.New("TOOL is missing")
-	if len(words) > 0 {
-		err = fmt.Errorf("TOOL is missing: %q is an argument", plain.Clip(words[0], 40))
+	switch {
+	case len(words) > 0:
+		err = fmt.Errorf("%w: %q is an argument", err, plain.Clip(words[0], 40))
+	case a.shell == nil && !a.known():
+		err = fmt.Errorf("%w: it stands before the --", err)
 	}
 	address, in, _ := strings.Cut(a.address, "(")
 	folder, last, _ := cutLast(address, '/')
