@@ -93,7 +93,11 @@ func (a *app) runDoctor(cmd *cobra.Command) error {
 	if err := a.printList(findings, rows); err != nil {
 		return err
 	}
-	if a.forPeople() {
+	switch {
+	case !a.forPeople():
+	case err != nil || s.unread != nil: // no command could
+		fmt.Fprint(a.Err, a.Own("Nothing was started."))
+	default:
 		fmt.Fprint(a.Err, a.Own("Nothing was started; `wharf servers --status` tries the servers."))
 	}
 	if len(problems) == 0 {

@@ -121,6 +121,7 @@ func TestFormIsLeft(t *testing.T) {
 			`{"action":"accept","content":{"a":"uno","b":"two"}}`},
 		{"no back from the first", one, []string{"> ", "\x1b[Zc\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":"c"}}`},
 		{"a number behind a proposal", `{"properties":{"a":{"type":"string","enum":["red","blue"],"default":"red"}}}`, []string{"> red", "2\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":"blue"}}`},
+		{"no behind a proposal", `{"properties":{"a":{"type":"boolean","default":true}}}`, []string{"> yes", "n\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":false}}`},
 		{"numbers behind a proposal", `{"properties":{"a":{"type":"array","items":{"enum":["red","blue"]},"default":["red"]}}}`, []string{"> red", "1,2\r", "Send this to", "y\r"}, `{"action":"accept","content":{"a":["red","blue"]}}`},
 		{"options that differ at their end", `{"properties":{"a":{"type":"string","enum":["` + strings.Repeat("word ", 18) + `east","` + strings.Repeat("word ", 18) + `west"]}}}`,
 			[]string{"east\n", "", "west\n", "", "> ", "2\r", "Send this to", "y\r"}, `west"}}`},
@@ -217,6 +218,8 @@ func TestPageOfAServer(t *testing.T) {
 	}{
 		{"yes", page, open, "y\r", "│ " + page + "\nfiles (mcp-files) wants you to visit a page of example.com.\n", mcp.ElicitAccept, page},
 		{"no is what nothing means", page, open, "\r", "", mcp.ElicitDecline, ""},
+		{"no answer, and no", page, open, "?\rno\r", "", mcp.ElicitDecline, ""},
+		{"no answer, and yes", page, open, "?\ry\r", "", mcp.ElicitAccept, page},
 		{"esc", page, open, "\x1b", "", mcp.ElicitCancel, ""},
 		{"another machine", page, visit, "y\r", "", mcp.ElicitAccept, ""},
 		{"no page of the web", "file:///etc/passwd", open, "y\r", "warning: this is no address of the web.", mcp.ElicitDecline, ""},

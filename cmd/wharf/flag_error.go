@@ -112,7 +112,7 @@ var calledBy = map[string]string{
 	"--format": outputFormats, "--raw": outputFormats, "--pretty": outputFormats,
 	"--method":    "each method has its command: `wharf tools SERVER` lists tools, `wharf call SERVER TOOL` calls one, and `wharf request SERVER METHOD` sends any other",
 	"--tool-name": toolBehind, "--tool": toolBehind,
-	"--server": "the server comes first: `wharf call SERVER TOOL`",
+	"--server": "the server comes right behind the command: `wharf tools SERVER`, `wharf call SERVER TOOL`",
 	"--url":    urlInPlace, "--http-url": urlInPlace, "--server-url": urlInPlace,
 	"--stdio": commandAfter, "--stdio-arg": commandAfter,
 	"--cwd":         "a command after -- is started in this folder, and a server of the configuration where dir in its entry says",

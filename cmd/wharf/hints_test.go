@@ -237,7 +237,7 @@ var apart = map[string]string{
 	"a command goes after --: `wharf call TOOL -- COMMAND ARGUMENTS…`":                                                                                        "usage.txtar",
 	"a url comes in the place of a server: `wharf call URL TOOL`":                                                                                             "usage.txtar",
 	"a value is read as the tool's schema says; --args takes JSON as it is":                                                                                   "usage.txtar",
-	"the server comes first: `wharf call SERVER TOOL`":                                                                                                        "usage.txtar",
+	"the server comes right behind the command: `wharf tools SERVER`, `wharf call SERVER TOOL`":                                                               "usage.txtar",
 	"try `wharf tools -- COMMAND…`":                                                                                                                           "usage.txtar",
 	"; --save DIR writes it to a file":                                                                                                                        "output.txtar",
 	"make an entry, in which it is one: `wharf add URL -H …`":                                                                                                 "output.txtar",

@@ -30,10 +30,12 @@ your configuration, and are written if you say yes. Comments and order of the fi
 stay. A value that is named like a secret goes to the vault, and so does what looks like
 one in arguments, variables and urls; the entry has ${secret:NAME} in its place.
 
-What a client forbids stays forbidden: servers and tools that its file disables and, for
-a name that several clients have, what any forbids. One server by two names is warned of.
-What a client allows without asking is not taken. A server that means a workspace is left
-out: here it would be any folder you stand in. The other client's file is not changed.`
+What a client forbids stays forbidden: servers and tools that its file disables. Where
+several clients have one server by one name, its entry forbids what any of them does.
+Where they differ in their values or their names, each has an entry of its own, and you
+are warned if one allows what another forbids. What a client allows without asking is not
+taken. A server that means the folder of a workspace is left out: here it would be any
+folder you stand in. The other client's file is not changed.`
 
 func newImport(a *app) *cobra.Command {
 	var list, yes bool
@@ -306,43 +308,6 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 				a.Warn("%[1]s of %[2]s and of %[3]s differ in secrets alone, and %[4]s in %[5]s counts as that of %[2]s: if it is that of %[3]s, `wharf import %[2]s --server %[1]s --name NAME` copies the other",
 					plain.Word(item.server.Name), item.Client, twin.Client, plain.Line(item.Name), own.Path)
 			}
-		}
-	}
-}
-
-// warnOfTwins warns of a new server that allows what the same one of another client, which has another name there and is
-// new too, forbids. Where there are too many to compare, it is quiet about the rest.
-func (a *app) warnOfTwins(items []importItem) {
-	type start struct {
-		command string
-		args    int
-	}
-	alike := make(map[start][]*importItem)
-	for i := range items {
-		if s := &items[i].server; items[i].State == importNew {
-			at := start{s.Command, len(s.Args)}
-			alike[at] = append(alike[at], &items[i])
-		}
-	}
-	left := maxRenamed
-	for i := range items {
-		item := &items[i]
-		if item.State != importNew {
-			continue
-		}
-		for _, twin := range alike[start{item.server.Command, len(item.server.Args)}] {
-			if item.Client == twin.Client || strings.EqualFold(item.server.Name, twin.server.Name) {
-				continue
-			}
-			if left--; left < 0 {
-				return
-			}
-			if len(differences(item.server, twin.server)) > 0 || forbidsAll(item.server, twin.server) {
-				continue
-			}
-			a.Warn("%s allows what %s of %s, the same server, forbids (%s): each stays as it is",
-				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, forbidden(twin.server, item.server))
-			break
 		}
 	}
 }

@@ -146,6 +146,51 @@ func (a *app) findRenamed(ctx context.Context, own []host.Server, items []import
 	return nil
 }
 
+// warnOfTwins warns of a new server that allows what another client forbids for a new one that is the same, or has the
+// same name: the two have entries of their own. Where there are too many to compare, it is quiet about the rest.
+func (a *app) warnOfTwins(items []importItem) {
+	type start struct {
+		command string
+		args    int
+	}
+	alike, named := make(map[start][]*importItem), make(map[string][]*importItem)
+	starts := func(i *importItem) start { return start{i.server.Command, len(i.server.Args)} }
+	nameOf := func(i *importItem) string { return strings.ToLower(i.server.Name) }
+	for i := range items {
+		if item := &items[i]; item.State == importNew {
+			alike[starts(item)] = append(alike[starts(item)], item)
+			named[nameOf(item)] = append(named[nameOf(item)], item)
+		}
+	}
+	left := maxRenamed
+	for i := range items {
+		item := &items[i]
+		if item.State != importNew {
+			continue
+		}
+		for _, twin := range slices.Concat(named[nameOf(item)], alike[starts(item)]) {
+			if item.Client == twin.Client {
+				continue
+			}
+			if left--; left < 0 {
+				return
+			}
+			what := "a server of that name"
+			if nameOf(item) != nameOf(twin) {
+				if what = "the same server"; len(differences(item.server, twin.server)) > 0 {
+					continue
+				}
+			}
+			if forbidsAll(item.server, twin.server) {
+				continue
+			}
+			a.Warn("%s allows what %s of %s, %s, forbids (%s): each stays as it is",
+				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, what, forbidden(twin.server, item.server))
+			break
+		}
+	}
+}
+
 // compareSecrets notes where a server that was copied before has another value now for a secret that
 // went to the vault then, and where one that is new would have a secret under a name that is taken.
 func (a *app) compareSecrets(ctx context.Context, own []host.Server, items []importItem) error {

@@ -124,6 +124,8 @@ func (a *app) joined(word string) string {
 		server, where = near, fmt.Sprintf("did you mean the server %q?", near)
 	} else if i := strings.IndexAny(name, "/:"); i > 0 {
 		server, tool = name[:i], name[i+1:]
+	} else if before, after, listed := strings.Cut(strings.TrimPrefix(name, "mcp__"), "__"); listed { // as a client of `wharf serve` has it
+		server, tool = before, after
 	}
 	if !s.has(server) || !args.IsKey(tool) {
 		return ""

@@ -96,7 +96,12 @@ func (k waitKey) line(now time.Duration) string {
 // longer returns the keys of an entry of another client that [Server.Longer] has to know.
 func (e *entry) longer(c *client) map[string]waitKey {
 	lines := make(map[string]waitKey)
-	add := func(own, key string, unit time.Duration) { lines[own] = waitKey{key, unit, e.doc.format} }
+	add := func(own, key string, unit time.Duration) {
+		if n, err := strconv.ParseFloat(fmt.Sprint(e.values[key]), 64); unit == 0 && err == nil && n >= 1000 {
+			unit = time.Millisecond // as the entry has it, although it may need fewer than 1000 seconds
+		}
+		lines[own] = waitKey{key, unit, e.doc.format}
+	}
 	keys, ofStart := c.timeoutKeys()
 	key := e.first(keys)
 	_, table := e.values[key].(map[string]any)

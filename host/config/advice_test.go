@@ -73,6 +73,7 @@ func TestLongerThanItIs(t *testing.T) {
 		{"goose/config.yaml", "GOOSE_DEFAULT_EXTENSION_TIMEOUT: 300\nextensions:\n  x: {type: stdio, cmd: c}\n", "timeout", 0, "timeout: 360"},
 		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 900}}}`, "timeout", 0, `"timeout": 960`},
 		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 999}}}`, "timeout", 0, `"timeout": 1080000`},
+		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 1500}}}`, "timeout", 0, `"timeout": 120000`},
 		{"a.json", `{"mcpServers": {"x": {"command": "c", "timeout": 1200000}}}`, "timeout", 0, `"timeout": 1320000`},
 	} {
 		f, err := Parse(tt.file, []byte(tt.text))

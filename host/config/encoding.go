@@ -26,7 +26,11 @@ func decode(path string, data []byte) ([]byte, error) {
 		}
 	}
 	if i := bytes.IndexByte(data, 0); i >= 0 && i < 4 {
-		return nil, &Error{File: path, Problem: "is in UTF-16 or UTF-32, and does not say so by a byte order mark; save it as UTF-8"}
+		problem := "is no text: it has a byte 0x00"
+		if begin := data[:min(len(data), 4)]; bytes.Count(begin, []byte{0}) >= len(begin)/2 { // as with two or four bytes for each letter
+			problem = "is in UTF-16 or UTF-32, and does not say so by a byte order mark; save it as UTF-8"
+		}
+		return nil, &Error{File: path, Problem: problem}
 	}
 	if !utf8.Valid(data) {
 		good := 0

@@ -102,6 +102,8 @@ func (e *entry) unused() (notes []*Error) {
 		case slices.Contains(foreignUsed, key), slices.Contains(foreignLabels, key):
 		case slices.Contains(foreignAllowing, key):
 			notes = append(notes, e.mistake(key, "%s", notTaken))
+		case key == "sandboxEnabled" && e.values[key] == true: // of VS Code
+			notes = append(notes, e.mistake(key, "is not taken: wharf starts the server outside of the sandbox that its client has for it"))
 		default:
 			slip := nearest.Name(key, foreignUsed, 1) // not more: other clients have keys of their own, such as dev
 			notes = append(notes, cmp.Or(e.lookalike(key, slip), e.mistake(key, "is not used by wharf")))

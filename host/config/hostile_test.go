@@ -33,7 +33,7 @@ func TestEncodings(t *testing.T) {
 		"UTF-16 without a mark":     {wide(false, ""), "is in UTF-16 or UTF-32"},
 		"UTF-16, cut":               {wide(false, "\xff\xfe") + "x", "ends in the middle of a character"},
 		"Latin-1, on line 2":        {"{\n\"mcp\xfc", "mcp.json:2: is not UTF-8: byte 0xfc"},
-		"a compressed file":         {"\x1f\x8b\x08\x00\x00", "is in UTF-16 or UTF-32"},
+		"a compressed file":         {"\x1f\x8b\x08\x00\x00", "is no text: it has a byte 0x00"},
 		"nothing":                   {"", "it is empty"},
 		"a mark and nothing":        {"\xef\xbb\xbf", "it is empty"},
 		"UTF-16, a mark and nought": {"\xff\xfe", "it is empty"},

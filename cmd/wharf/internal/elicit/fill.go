@@ -86,7 +86,7 @@ func (a *Asker) fill(ctx context.Context, f *form.Field, number, of int) error {
 		if wrong == nil {
 			return nil
 		}
-		if typed, behind := strings.CutPrefix(text, q.Proposed); behind && typed != "" && len(f.Options()) > 0 && f.Answer(typed) == nil {
+		if typed, behind := strings.CutPrefix(text, q.Proposed); behind && typed != "" && f.Chooses() && f.Answer(typed) == nil {
 			return nil // a person who sees "Guitar" has typed 3 behind it
 		}
 		fmt.Fprint(a.Err, a.Own("%s", cleantext.Visible(wrong.Error()))) // the arrow keys bring back what was typed

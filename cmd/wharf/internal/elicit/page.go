@@ -50,16 +50,22 @@ func (a *Asker) visit(ctx context.Context, address string) error {
 	return a.printWhole(address, shown)
 }
 
-// affirm asks a question, which each answer but a yes declines.
+// affirm asks a question, which no declines, and an empty line.
 func (a *Asker) affirm(ctx context.Context, q term.Question) error {
-	answer, err := a.Ask(ctx, q)
-	if err != nil {
-		return err
+	for {
+		answer, err := a.Ask(ctx, q)
+		if err != nil {
+			return err
+		}
+		answer = strings.TrimSpace(answer)
+		switch yes, err := form.Truth(answer); {
+		case err == nil && yes == true:
+			return nil
+		case err == nil || answer == "":
+			return term.ErrDeclined
+		}
+		q.Above, q.Consent = a.Own("That is no answer to this question."), false // the question itself was read
 	}
-	if yes, err := form.Truth(strings.TrimSpace(answer)); err != nil || yes == false {
-		return term.ErrDeclined
-	}
-	return nil
 }
 
 // printWhole prints the address of a page that the person opens by themselves, in one piece, so

@@ -91,6 +91,9 @@ func (f *Field) Description() string { return strings.TrimSpace(f.schema.Descrip
 // Options are the values to choose from; empty if the field takes any value.
 func (f *Field) Options() []Option { return f.options }
 
+// Chooses reports whether an answer is one of some words: yes or no, or of the options.
+func (f *Field) Chooses() bool { return f.kind >= boolField }
+
 // Given reports whether the field has an answer.
 func (f *Field) Given() bool { return f.given }
 
