@@ -14,12 +14,16 @@ import (
 // denial is a rule about tools of servers in a file beside that with the servers. In the permissions.deny of Claude Code's
 // settings, mcp__SERVER means all that a server has, and mcp__SERVER__TOOL one tool, in which "*" stands
 // for any characters. In that of Cursor's CLI, Mcp(SERVER:TOOL) means a tool, and both are patterns (Cursor's
-// documentation, "CLI: Permissions"). In the user.never_allow of Goose's permission.yaml, SERVER__TOOL means one tool.
+// documentation, "CLI: Permissions"). In the user.never_allow of Goose's permission.yaml, SERVER__TOOL means one tool. In the
+// exclude of Continue's permissions.yaml, TOOL means the tools of that name ("Tool Permissions" in its documentation). For the
+// policies of Gemini CLI see takePolicies.
 type denial struct {
 	file, rule string
-	key        string   // keyDeny or keyNever
+	key        string   // keyDeny, keyNever, keyExclude or keyPolicy
 	pattern    string   // of the name that the client gives to a tool; "" for a rule that wharf cannot keep
 	before     []string // what the client puts before a tool's own name
+	permits    bool     // the tool after all, although a rule with a lower rank denies it
+	rank       int      // of a policy of Gemini CLI; see ranked
 	fits       bool     // the rule names a server of the file; apply sets it
 	general    bool     // the rule is for servers of any file
 }
@@ -38,8 +42,9 @@ type denials struct {
 }
 
 const (
-	keyDeny  = "permissions.deny"
-	keyNever = "user.never_allow"
+	keyDeny    = "permissions.deny"
+	keyNever   = "user.never_allow"
+	keyExclude = "exclude"
 )
 
 // settingsOfClaude are the paths of a project's settings in its folder. The user's own settings
@@ -65,6 +70,15 @@ var ownOfCursor = []string{
 // (packages/cli/src/config/mcp/mcpServerEnablement.ts).
 const switchesOfGemini = "~/.gemini/mcp-server-enablement.json"
 
+// permissionsOfContinue is the path of what its person keeps from Continue's CLI (extensions/cli/src/permissions and env.ts).
+var permissionsOfContinue = []string{"~/.continue/permissions.yaml", "$CONTINUE_GLOBAL_DIR/permissions.yaml"}
+
+// toolsOfContinue are the tools of that program itself, about which its rules mostly are.
+var toolsOfContinue = []string{
+	"Read", "List", "Search", "Fetch", "Diff", "Edit", "MultiEdit", "Write", "Bash", "AskQuestion", "Checklist", "Status", "CheckBackgroundJob",
+	"ReportFailure", "UploadArtifact", "Exit", "Skills", "Subagent",
+}
+
 // settingsOfCode is the name of VS Code's settings beside its file of servers.
 const settingsOfCode = "settings.json"
 
@@ -75,6 +89,8 @@ func settingsBeside(path string) []string {
 		return settingsOfClaude
 	case c != nil && c.id == "cursor":
 		return []string{settingsOfCursor}
+	case c != nil && c.id == "gemini":
+		return []string{policiesBeside}
 	}
 	return nil
 }
@@ -91,7 +107,9 @@ func denialsFor(path, cwd string) (d denials) {
 	case c.id == "vscode" && filepath.Base(path) == "mcp.json":
 		d.readAll(filepath.Join(filepath.Dir(path), settingsOfCode))
 	case c.id == "gemini":
-		d.readAll(placesHere([]string{switchesOfGemini})...)
+		d.readAll(filesOfGemini(path, cwd)...)
+	case c.id == "continue":
+		d.readAll(placesHere(permissionsOfContinue)...)
 	case c.id == "goose":
 		d.readAll(filepath.Join(filepath.Dir(path), "permission.yaml"))
 	case c.id == "cursor":
@@ -120,7 +138,9 @@ func (d *denials) readOwn(path string) bool {
 	case c.id == "cursor":
 		own.readAll(placesHere(ownOfCursor)...)
 	case c.id == "gemini":
-		own.readAll(placesHere([]string{switchesOfGemini})...)
+		own.readAll(append(policiesOfGemini(), placesHere([]string{switchesOfGemini})...)...)
+	case c.id == "continue":
+		own.readAll(placesHere(permissionsOfContinue)...)
 	case c.id == "claude-code":
 		own.readAll(ownOfClaude()...)
 		own.readProjects(path, statesOfClaude...)
@@ -234,6 +254,10 @@ func kindOf(path string) settingsKind {
 		return settingsKind{"which servers Gemini CLI has off", (*denials).takeSwitches}
 	case clientOf(path) == byID("vscode"):
 		return settingsKind{"whether VS Code has its servers off", (*denials).takeOff}
+	case filepath.Ext(path) == ".toml":
+		return settingsKind{"what it denies Gemini CLI", (*denials).takePolicies}
+	case filepath.Base(path) == "permissions.yaml":
+		return settingsKind{"what " + keyExclude + " forbids", func(d *denials, path string, doc *document) { d.takeRules(path, keyExclude, doc) }}
 	case filepath.Ext(path) == ".yaml":
 		return settingsKind{"what " + keyNever + " forbids", func(d *denials, path string, doc *document) { d.takeRules(path, keyNever, doc) }}
 	}
@@ -302,6 +326,13 @@ func (d *denials) takeRules(path, key string, doc *document) {
 // other things than the tools of servers.
 func patternOf(path, rule string) (pattern string, before []string, ofTools bool) {
 	switch base := filepath.Base(path); {
+	case base == "permissions.yaml":
+		tool, arguments, _ := strings.Cut(rule, "(")
+		tool, arguments = strings.TrimSpace(tool), strings.Trim(arguments, "*) ")
+		if slices.Contains(toolsOfContinue, tool) || arguments != "" { // "for an exclude policy, it doesn't make sense to have argument matching"
+			return "", nil, false
+		}
+		return tool, []string{""}, true
 	case filepath.Ext(path) == ".yaml":
 		return rule, gooseTool, true
 	case base == "cli-config.json" || base == filepath.Base(settingsOfCursor):
@@ -311,7 +342,7 @@ func patternOf(path, rule string) (pattern string, before []string, ofTools bool
 			return "", nil, is
 		}
 		return strings.ReplaceAll(inner, "?", "*"), cursorTool, is // "?" is one character: a wider pattern may forbid
-	case strings.Contains(rule, "("):
+	case strings.Contains(rule, "("): // by arguments
 		return "", nil, strings.HasPrefix(rule, "mcp__")
 	}
 	return rule, claudeTool, rule == "*" || strings.HasPrefix(rule, "mcp__")
@@ -329,9 +360,9 @@ func (f *forbidden) beside(d denials) {
 	for _, doc := range d.own {
 		f.also = append(f.also, forbiddenIn(doc, section{}, place{}))
 	}
-	for _, one := range d.rules {
+	for _, one := range d.ranked() {
 		if one.pattern != "" {
-			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, whole: true, denial: one})
+			f.rules = append(f.rules, toolRule{key: one.key, pattern: one.pattern, before: one.before, permits: one.permits, whole: true, denial: one})
 		}
 	}
 }
@@ -355,13 +386,15 @@ func (e *entry) noteDenied(denied []*denial) {
 func (d denials) untaken() (notes []string) {
 	for _, one := range d.rules {
 		switch {
-		case one.key == keyNever || one.general:
+		case one.key == keyNever, one.key == keyExclude, one.permits, one.general:
+		case one.key == keyPolicy && one.pattern == "":
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is by arguments or annotations, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", one.file, keyPolicy, one.rule))
 		case one.pattern == "" && strings.HasPrefix(one.rule, "Mcp("):
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is not understood; Cursor has Mcp(SERVER:TOOL)", one.file, keyDeny, one.rule))
 		case one.pattern == "":
 			notes = append(notes, fmt.Sprintf("%s: %s: %s is by arguments, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", one.file, keyDeny, one.rule))
 		case !one.fits:
-			notes = append(notes, fmt.Sprintf("%s: %s: %s is about no server that is read here", one.file, keyDeny, one.rule))
+			notes = append(notes, fmt.Sprintf("%s: %s: %s is about no server that is read here", one.file, one.key, one.rule))
 		}
 	}
 	return notes

@@ -278,10 +278,14 @@ func (f *File) bound(now *File, err error) (*File, error) {
 	return now, nil
 }
 
-// denials reads the settings of Claude Code, or of Cursor's CLI, that stand in the same project as p, if p is a file of
-// that client.
+// denials reads the settings of Claude Code or of Cursor's CLI, or the policies of Gemini CLI, that stand in the same project
+// as p, if p is a file of that client.
 func (d *Discovery) denials(root *os.Root, p Project) (denied denials) {
-	for _, name := range settingsBeside(p.Path()) {
+	var beside []string
+	for _, pattern := range settingsBeside(p.Path()) {
+		beside = append(beside, namesWithin(root, pattern)...)
+	}
+	for _, name := range beside {
 		if data, err := d.readWithin(root, name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			denied.read(filepath.Join(p.Folder, filepath.FromSlash(name)), data, err)
 		}

@@ -123,8 +123,10 @@ func forbiddenIn(doc *document, sec section, at place) *forbidden {
 }
 
 // texts returns the texts of the list at a path. A single text counts as a list.
-func (d *document) texts(path ...string) (texts []string) {
-	v := d.at(path)
+func (d *document) texts(path ...string) []string { return textsOf(d.at(path)) }
+
+// textsOf returns the texts of a list that are not empty. A single text counts as a list.
+func textsOf(v any) (texts []string) {
 	list, _ := v.([]any)
 	if v, one := v.(string); one {
 		list = []any{v}
@@ -187,7 +189,9 @@ func (f *forbidden) restrict(e *entry, s *Server, name string) {
 		}
 		if r.denial != nil && len(rests) > 0 {
 			r.denial.fits = true
-			denied = append(denied, r.denial)
+			if !r.permits {
+				denied = append(denied, r.denial)
+			}
 		}
 		for _, rest := range rests {
 			wild := strings.Contains(rest, "*")
