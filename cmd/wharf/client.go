@@ -116,7 +116,7 @@ func (a *app) explainDial(server host.Server, err error) error {
 		}
 	}
 	if a.address != "" && errors.Is(err, host.ErrAuthRequired) && server.Headers["Authorization"] != "" {
-		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it")
+		err = exit.WithHint(err, "the server does not take the Authorization that -H gave it: is it whole, as in -H 'Authorization: Bearer TOKEN'? Without it, a sign-in counts")
 	}
 	if hint := installing(server.Via()); hint != "" && errors.Is(err, host.ErrUnknownTransport) {
 		err = exit.WithHint(err, hint)

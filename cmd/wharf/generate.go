@@ -15,6 +15,8 @@ import (
 
 const generateLong = `Write a typed client from the schemas of a server's tools: a function for each tool,
 with a type for its arguments and, where the server says what comes back, for that.
+Some servers have fewer tools without a terminal, where no person answers their questions;
+--respondent, --sampler and --root say what this command can do for a server.
 
 It is written to stdout, or with --out to a file. A file that is there is replaced only
 if it is such a client, or is empty.`

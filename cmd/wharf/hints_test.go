@@ -240,6 +240,7 @@ var apart = map[string]string{
 	"the server comes right behind the command: `wharf tools SERVER`, `wharf call SERVER TOOL`":                                                               "usage.txtar",
 	"try `wharf tools -- COMMAND…`":                                                                                                                           "usage.txtar",
 	"; --save DIR writes it to a file":                                                                                                                        "output.txtar",
+	"`wharf add URL` adds the server at an address; a file of servers has to be on this machine":                                                              "usage.txtar",
 	"make an entry, in which it is one: `wharf add URL -H …`":                                                                                                 "output.txtar",
 	"make an entry, in which it is one: `wharf add -e … -- COMMAND…`":                                                                                         "output.txtar",
 	"for an argument write %s; see `%s --help`":                                                                                                               "tools.txtar",

@@ -193,7 +193,7 @@ func TestTerminalCutsWhatIsLong(t *testing.T) {
 		"\n  (57 KiB more; `wharf trust show talks` prints all)\n",
 		"\n! the code that this runs is not pinned (x", "…): it can\n  change without you being asked again\n",
 		"\nIf you say yes, talks may run the command, with all that you may do yourself:\n│ " + bin,
-		"more; it stands above)\n",
+		"\n  (58 KiB more; `wharf trust show talks` prints all)\n",
 	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is missing in %q", want, shown)

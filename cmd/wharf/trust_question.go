@@ -66,8 +66,7 @@ func (a *app) askApproval(ctx context.Context, p trust.Approval) (trust.Decision
 // approvalFacts returns what is known of a server of a project, with at most limit bytes of each
 // value. A limit of 0 cuts nothing.
 func (a *app) approvalFacts(p trust.Approval, limit int) string {
-	rest := "; `wharf trust show " + plain.Name(p.Server, plain.NameColumns) + "` prints all"
-	most := ofFacts
+	rest, most := allOf(p), ofFacts
 	if limit == 0 {
 		most = term.Excerpt{}
 	}
@@ -130,19 +129,29 @@ func (a *app) approvalSummary(p trust.Approval) string {
 	}
 	grants, _ := facts["grants"].Text(0)
 	text := a.Own("If you say yes, %s may %s:", plain.Name(p.Server, plain.NameColumns), grants)
-	var does []string
-	for _, what := range []string{"command", "arguments", "url", "address"} {
-		if f, there := facts[what]; there {
-			word, _ := f.Text(factBytes)
-			does = append(does, word)
+	quote := func(names ...string) string {
+		var words []string
+		for _, name := range names {
+			if f, there := facts[name]; there {
+				word, _ := f.Text(0)
+				words = append(words, word)
+			}
 		}
+		if words == nil {
+			return ""
+		}
+		return a.Quote(strings.Join(words, " "), ofSummary, allOf(p)) // above it may be cut as well
 	}
-	text += a.Quote(strings.Join(does, " "), ofSummary, "; it stands above")
-	if scopes, there := facts["sign-in scopes"]; there {
-		words, _ := scopes.Text(factBytes)
-		text += a.Own("It wants you to sign in to it, for:") + a.Quote(words, ofSummary, "; it stands above")
+	text += quote("command", "arguments", "url", "address")
+	if scopes := quote("sign-in scopes"); scopes != "" {
+		text += a.Own("It wants you to sign in to it, for:") + scopes
 	}
 	return text
+}
+
+// allOf says where all that is known of a server of a project can be read.
+func allOf(p trust.Approval) string {
+	return "; `wharf trust show " + plain.Name(p.Server, plain.NameColumns) + "` prints all"
 }
 
 // otherHash is the error of a server whose hash is not that of --trust-hash.

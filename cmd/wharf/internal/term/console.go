@@ -89,7 +89,7 @@ func (c *Console) Show(text string) {
 	columns, rows := c.room()
 	lines := strings.Split(text, "\n")
 	if more := len(lines) - (rows - 1); more > 0 {
-		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more", more+1))
+		lines = append(lines[:rows-2], fmt.Sprintf("… and %d more lines", more+1))
 	}
 	again := clearLine + strings.Repeat(clearUp, c.rows()-1)
 	c.shown = nil

@@ -127,7 +127,7 @@ func TestMovingLines(t *testing.T) {
 	c.Show("1\n2\n3\n4\n5\n6")
 	c.Write([]byte("[files] a line\n"))
 	c.Clear()
-	want := clearLine + "a\nb\nc" + clearLine + clearUp + clearUp + "1\n2\n3\n… and 3 more" + clearLine + clearUp + clearUp + clearUp + "[files] a line\n"
+	want := clearLine + "a\nb\nc" + clearLine + clearUp + clearUp + "1\n2\n3\n… and 3 more lines" + clearLine + clearUp + clearUp + clearUp + "[files] a line\n"
 	if screen.String() != want {
 		t.Errorf("got %q, want %q", screen.String(), want)
 	}
