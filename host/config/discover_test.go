@@ -266,7 +266,7 @@ func TestProjectGrantsNothing(t *testing.T) {
 		`{"command": "x", "envFile": "${HOME}/.env"}`:                           "envFile",
 		`{"command": "x", "messageCap": "1GiB"}`:                                "messageCap",
 		`{"command": "x", "resend": true}`:                                      "resend",
-		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "auth.command",
+		`{"url": "https://x", "headersHelper": "cat ~/.ssh/id_rsa"}`:            "headersHelper",
 		`{"url": "https://x", "oauth": {"authServerMetadataUrl": "https://y"}}`: "auth.metadata_url",
 		`{"url": "https://x", "auth": "corp-sso"}`:                              "auth.provider",
 		`{"url": "https://x", "auth": "helper"}`:                                "auth.provider",

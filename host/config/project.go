@@ -82,6 +82,9 @@ var projectAuth = map[string][]string{
 // beyond its own command, url or address, those that open files or secrets of the user, and
 // variables where the user could not see what they lead to.
 func (s *Server) refuse() []*Error {
+	if s.Auth.Env[helperURL] != "" {
+		return []*Error{s.mistake("headersHelper", grantsNothing)}
+	}
 	var wrong []*Error
 	for _, c := range []struct {
 		field   string

@@ -69,7 +69,21 @@ func (x explainer) faults(e *jsonschema.ValidationError) (faults []Fault) {
 	if telling {
 		f.Got = describe(find(x.value, e.InstanceLocation))
 	}
+	if of, ok := e.ErrorKind.(*kind.Enum); ok {
+		f.Got = another(f.Got, of.Want)
+	}
 	return []Fault{f}
+}
+
+// another returns the description of a value that is none of some wanted ones, of which one may be of its kind.
+func another(got string, wanted []any) string {
+	words := strings.Fields(got)
+	for _, value := range wanted {
+		if kind := strings.Fields(describe(value)); len(words) > 1 && len(kind) > 1 && kind[1] == words[1] { // behind "a" or "an"
+			return strings.Join(append([]string{"another"}, words[1:]...), " ")
+		}
+	}
+	return got
 }
 
 // properties returns a fault of kind k for each of the names, which are properties of a value.

@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 		{exact, `{"message":"x","times":1e2}`, ``},
 		{exact, `{"message":"x","times":1.5}`, `/times: want an integer, got a number`},
 
-		{`{"items":{"enum":["a",1,null,true,[2]]}}`, `["a",1.0,null,true,[2],"secret"]`, `/5: want "a", 1, null, true or a certain array, got a string of 6 characters`},
+		{`{"items":{"enum":["a",1,null,true,[2]]}}`, `["a",1.0,null,true,[2],"secret"]`, `/5: want "a", 1, null, true or a certain array, got another string of 6 characters`},
 		{`{"const":{"a":1}}`, `{"a":2}`, `want a certain object, got an object of 1 property`},
 		{`{"minimum":2,"maximum":3}`, `1`, `want at least 2`},
 		{`{"exclusiveMinimum":2}`, `2`, `want more than 2`},

@@ -45,7 +45,7 @@ func (a *Asker) checkLimit(ctx context.Context) error {
 		return nil
 	}
 	q := term.Question{
-		Above:  "\n" + a.Own("%s has asked you %d times within a minute, and asks again.", plain.Server(a.Server), manyQuestions),
+		Above:  "\n" + a.Own("%s has asked you %d times or more within a minute, and asks again.", plain.Server(a.Server), manyQuestions),
 		Prompt: "Hear it? [y]es, [n]o, [s]top it from asking: ", Consent: true,
 	}
 	choice, err := a.choose(ctx, q, "stop")
