@@ -48,7 +48,7 @@ func sameValue(value, other string) bool {
 }
 
 // ownVariables matches a variable without a default, or with one that import has written.
-var ownVariables = lazyregexp.New(`\$\{\??(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(?:\$[A-Za-z_][A-Za-z0-9_]*)?)?\}`)
+var ownVariables = lazyregexp.New(`\$\{\??(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(?:\$[A-Za-z_][A-Za-z0-9_]*|\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*\})?)?\}`)
 
 // lowered returns headers by their names in lower case, as a table of its own.
 func lowered(headers map[string]string) map[string]string {

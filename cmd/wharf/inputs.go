@@ -74,7 +74,7 @@ func (n *inputs) unused(wanted []registry.Input, s host.Server, end string) (cau
 var (
 	notInNames     = lazyregexp.New(`[^A-Za-z0-9_.@-]`)
 	notInVariables = lazyregexp.New(`[^A-Za-z0-9_]`)
-	refers         = lazyregexp.New(`^(?:[A-Za-z]+ )?\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^{}]*)?\}$|\$\{(?:env|secret|file):[^{}]+\}`)
+	refers         = lazyregexp.New(`^(?:[A-Za-z]+ )?\$\{[A-Za-z_][A-Za-z0-9_]*(?::-(?:[^{}]*|\$\{[^{}]*\}))?\}$|\$\{(?:env|secret|file):[^{}]+\}`)
 	ofSessions     = lazyregexp.New(`^(_|PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USER|USERNAME|USERPROFILE|LOGNAME|HOSTNAME|COMPUTERNAME|SHELL|COMSPEC|LANG|LANGUAGE|LC_.*|TERM|TZ|PWD|OLDPWD|TMPDIR|TMP|TEMP|DISPLAY|EDITOR|VISUAL|PAGER|MAIL|OS)$`)
 )
 

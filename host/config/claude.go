@@ -70,6 +70,12 @@ var ownOfCursor = []string{
 // (packages/cli/src/config/mcp/mcpServerEnablement.ts).
 const switchesOfGemini = "~/.gemini/mcp-server-enablement.json"
 
+// settingsOfCopilot are the paths in which `/mcp disable` of GitHub Copilot CLI keeps which servers are off; its earlier
+// releases had the second (github/copilot-cli#3582, github/app#290).
+var settingsOfCopilot = []string{
+	"~/.copilot/settings.json", "~/.copilot/config.json", "$COPILOT_HOME/settings.json", "$COPILOT_HOME/config.json",
+}
+
 // permissionsOfContinue is the path of what its person keeps from Continue's CLI (extensions/cli/src/permissions and env.ts).
 var permissionsOfContinue = []string{"~/.continue/permissions.yaml", "$CONTINUE_GLOBAL_DIR/permissions.yaml"}
 
@@ -110,6 +116,8 @@ func denialsFor(path, cwd string) (d denials) {
 		d.readAll(filesOfGemini(path, cwd)...)
 	case c.id == "continue":
 		d.readAll(placesHere(permissionsOfContinue)...)
+	case c.id == "copilot":
+		d.readAll(placesHere(settingsOfCopilot)...)
 	case c.id == "goose":
 		d.readAll(filepath.Join(filepath.Dir(path), "permission.yaml"))
 	case c.id == "cursor":
@@ -141,6 +149,8 @@ func (d *denials) readOwn(path string) bool {
 		own.readAll(append(policiesOfGemini(), placesHere([]string{switchesOfGemini})...)...)
 	case c.id == "continue":
 		own.readAll(placesHere(permissionsOfContinue)...)
+	case c.id == "copilot":
+		own.readAll(placesHere(settingsOfCopilot)...)
 	case c.id == "claude-code":
 		own.readAll(ownOfClaude()...)
 		own.readProjects(path, statesOfClaude...)
@@ -252,6 +262,8 @@ func kindOf(path string) settingsKind {
 	switch {
 	case filepath.Base(path) == filepath.Base(switchesOfGemini):
 		return settingsKind{"which servers Gemini CLI has off", (*denials).takeSwitches}
+	case slices.Contains(placesHere(settingsOfCopilot), path):
+		return settingsKind{"what disabledMcpServers disables", (*denials).takeDisabled}
 	case clientOf(path) == byID("vscode"):
 		return settingsKind{"whether VS Code has its servers off", (*denials).takeOff}
 	case filepath.Ext(path) == ".toml":
@@ -292,6 +304,13 @@ func (d *denials) takeSwitches(path string, doc *document) {
 		if doc.at([]string{name, "enabled"}) == false {
 			d.disable(name, path)
 		}
+	}
+}
+
+// takeDisabled adds the servers that GitHub Copilot CLI has off.
+func (d *denials) takeDisabled(path string, doc *document) {
+	for _, name := range doc.texts("disabledMcpServers") {
+		d.disable(name, "disabledMcpServers in "+path)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // lookup is [os.LookupEnv] or a function like it.
 //
 //	${NAME}            the variable; an error where it is not set
-//	${NAME:-default}   the default where it is not set, or empty; of $ in it there is ${NAME:-$NAME} alone, for one that is not set
+//	${NAME:-default}   the default where it is not set, or empty; in it, $NAME, ${NAME} and ${env:NAME} of the same name are texts, for one that is not set
 //	${env:NAME}        the same as ${NAME}, as editors write it
 //	${?NAME}           the variable; as all of a value in env, headers or settings, it leaves that out where it is not set
 //	${secret:NAME}     a secret of the vault, which stays until [Server.Resolve]

@@ -52,6 +52,10 @@ func TestExpand(t *testing.T) {
 		{"$${secret:a}", "${secret:a}", ""},
 		{"${secret:}", "", "${secret:} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'"},
 		{"${secret:a:-b}", "", "${secret:a:-b} names no secret; write ${secret:NAME}, with letters, digits, '_', '.', '@', '/' and '-'"},
+		{"a${UNSET:-${UNSET}}b", "a${UNSET}b", ""},
+		{"${UNSET:-${env:UNSET}}${HOME:-${HOME}}", "${env:UNSET}/home/ada", ""},
+		{"${env:UNSET:-${UNSET}}}", "${UNSET}}", ""},
+		{"${UNSET:-${UNSET", "", `"${" has no "}"; write ${NAME}, or $${ for the characters`},
 		{"${UNSET:-${HOME}}", "}", "the default of ${UNSET} holds a variable itself; write plain text"},
 	} {
 		pieces, errs := split(tt.value, vars{lookup: environment})

@@ -55,3 +55,25 @@ func TestOwnSettingsBindProjects(t *testing.T) {
 		}
 	}
 }
+
+// A server that GitHub Copilot CLI has off is disabled, for a person and in a project.
+func TestCopilotHasServersOff(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("COPILOT_HOME", "")
+	own, shop := filepath.Join(home, ".copilot", "mcp-config.json"), filepath.Join(home, "shop")
+	write(t, own, `{"mcpServers": {"off": {"command": "c"}, "on": {"command": "c"}, "was": {"command": "c"}}}`)
+	write(t, filepath.Join(home, ".copilot", "settings.json"), `{"disabledMcpServers": ["off"]} // kept by it`)
+	write(t, filepath.Join(home, ".copilot", "config.json"), `{"disabledMcpServers": ["was"]}`)
+	write(t, filepath.Join(shop, ".github", "mcp.json"), `{"mcpServers": {"off": {"command": "c"}, "on": {"command": "c"}, "was": {"command": "c"}}}`)
+	f, err := Read(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, servers := range [][]Server{f.Servers, Discover(shop).Servers} {
+		if len(servers) != 3 || !servers[0].Disabled || servers[1].Disabled || !servers[2].Disabled {
+			t.Errorf("%s", listed(servers))
+		}
+	}
+}

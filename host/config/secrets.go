@@ -227,7 +227,7 @@ func (s *Server) ownTerms() {
 	s.named, s.noDefaults, s.unsetTexts, s.keys = nil, false, false, keyNames{}
 }
 
-// selfDefault returns ${NAME} with its name as the default, as $NAME has it, and ${…} that names no variable as a text.
+// selfDefault returns ${NAME} with what is written as the default, and ${…} that names no variable as a text.
 func selfDefault(written string) string {
 	inner := meantName.FindStringSubmatch(written)[1]
 	name, _, given := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
@@ -237,7 +237,7 @@ func selfDefault(written string) string {
 	case !variable.MatchString(name):
 		return literal(written)
 	}
-	return "${" + name + ":-$" + name + "}"
+	return "${" + name + ":-" + written + "}"
 }
 
 // meantName matches ${…} in a value, and an escaped dollar sign.

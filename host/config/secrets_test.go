@@ -11,13 +11,15 @@ import (
 func TestPlainSecrets(t *testing.T) {
 	s := Server{
 		Command: "x", Args: []string{"--api-key", "hunter2hunter2"},
-		Env: map[string]string{"A_TOKEN": "${A_TOKEN}", "B_TOKEN": "hunter2", "C_TOKEN": "${secret:c}", "HOME": "/home", "D_TOKEN": "${X:-hunter2}", "E_TOKEN": "${X:-}", "F_TOKEN": "${X:-$X}"},
+		Env: map[string]string{"A_TOKEN": "${A_TOKEN}", "B_TOKEN": "hunter2", "C_TOKEN": "${secret:c}", "HOME": "/home", "D_TOKEN": "${X:-hunter2}", "E_TOKEN": "${X:-}", "F_TOKEN": "${X:-$X}",
+			"G_TOKEN": "${X:-${X}}", "H_TOKEN": "Bearer ${X:-${env:X}}"},
 	}
 	if got, want := s.PlainSecrets(), []string{"args.api-key", "env.B_TOKEN", "env.D_TOKEN"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for url, want := range map[string]string{
 		"https://h/?api_key=hunter2hunter2&x=1": "url.api_key", "https://h/?api_key=${secret:s/api_key}&x=1": "", "https://h/?api_key=${KEY}": "",
+		"https://h/?api_key=${KEY:-${env:KEY}}&x=1": "", "https://u:${P:-${P}}@h/": "",
 		"https://h/?api_key=${KEY:-hunter2hunter2}": "url.api_key", "https://u:${secret:p}@h/": "", "https://u:hunter2@h/": "url.password",
 	} {
 		if got := strings.Join((Server{URL: url}).PlainSecrets(), ", "); got != want {
@@ -61,11 +63,11 @@ func TestGeminiIsImportedWithoutVariables(t *testing.T) {
 		t.Errorf("%q, %v", direct.Args, err)
 	}
 	out, _ := f.Servers[0].Adopt(make(map[string]string), make(map[string]string))
-	if want := []string{"${A:-$A}", "x${B:-$B}y", "$${a b}", "${C:-d}", "$$${D:-$D}"}; !slices.Equal(out.Args, want) || out.Env["K"] != "o${E:-$E}" {
+	if want := []string{"${A:-$A}", "x${B:-${B}}y", "$${a b}", "${C:-d}", "$$${D:-${D}}"}; !slices.Equal(out.Args, want) || out.Env["K"] != "o${E:-${E}}" {
 		t.Errorf("%q, %q", out.Args, out.Env)
 	}
-	if _, err := (Server{Args: out.Args, Env: out.Env}).Expand(unset); err != nil {
-		t.Error(err)
+	if again, err := (Server{Args: out.Args, Env: out.Env}).Expand(unset); err != nil || !slices.Equal(again.Args, direct.Args) || !maps.Equal(again.Env, direct.Env) {
+		t.Errorf("as it was imported: %q, %q, %v", again.Args, again.Env, err)
 	}
 	if got, want := out.Unset(unset), []string{"A", "B", "D", "E"}; !slices.Equal(got, want) {
 		t.Errorf("%q are not set, want %q", got, want)

@@ -103,6 +103,9 @@ func split(value string, v vars) (pieces []piece, errs []error) {
 				return pieces, append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
 			}
 			value = rest
+			if ownText.MatchString(inner) && strings.HasPrefix(rest, "}") && isOwnText(inner+"}") {
+				inner, value = inner+"}", rest[1:]
+			}
 			if inside, found, err := v.ofEntry(inner); err != nil {
 				return pieces, append(errs, err)
 			} else if found {
@@ -161,18 +164,18 @@ func (v vars) substitute(inner string) (piece, error) {
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME}", inner)
 	case !named:
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
-	case strings.Contains(fallback, "$") && fallback != "$"+name:
+	case strings.Contains(fallback, "$") && !isOwnText(inner):
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
 	text, set := v.lookup(name)
 	p := piece{text: text}
-	if !set && (fallback == "" || fallback == "$"+name) {
+	if !set && (fallback == "" || isOwnText(inner)) {
 		p.unset = name
 	}
 	switch {
 	case !set && v.unsetTexts && !hasFallback:
 		p.text = "${" + inner + "}"
-	case set && fallback == "$"+name:
+	case set && isOwnText(inner):
 	case hasFallback && text == "":
 		p.text = fallback
 	case !set && v.noDefaults:
@@ -183,6 +186,16 @@ func (v vars) substitute(inner string) (piece, error) {
 		return p, fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 	}
 	return p, nil
+}
+
+// ownText matches the inside of ${…} up to the brace that ends its default, which is a variable.
+var ownText = lazyregexp.New(`:-\$\{[^{}]*$`)
+
+// isOwnText reports whether the inside of ${…} has as its default what names the variable itself. It is that text
+// where the variable is not set, as it is to clients that leave such a variable as it is written.
+func isOwnText(inner string) bool {
+	name, fallback, _ := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
+	return slices.Contains([]string{"$" + name, "${" + name + "}", "${env:" + name + "}"}, fallback)
 }
 
 // fileSecret returns the content of a file as a secret. "~" begins a path in the home folder.

@@ -98,7 +98,7 @@ var describing = []string{"file", "path", "dir", "folder", "mode", "method", "sc
 
 var (
 	// variables are names of variables, for Wharf and for a shell.
-	variables = lazyregexp.New(`\$+\{[^{}]*\}|\$\([^()]*\)|\$[A-Z_][A-Z0-9_]*`)
+	variables = lazyregexp.New(`\$+\{[^{}]*(?:\$\{[^{}]*\})?\}|\$\([^()]*\)|\$[A-Z_][A-Z0-9_]*`)
 
 	// plainValues are values of options that are no secrets though the name of the option sounds
 	// secret: words for yes, no and ways to sign in, small numbers, paths, and urls, whose password
@@ -175,7 +175,7 @@ func inJSON(text string) (parts []Part) {
 var nextAssignment = lazyregexp.New(`[&;\s]+[A-Za-z_][\w.-]*=`)
 
 // assigned is a value among others. What ends it may be in the name of a variable.
-var assigned = lazyregexp.New(`^(?:\$+\{[^{}]*\}|\$\([^()]*\)|[^&;,# \t\n"'}])*`)
+var assigned = lazyregexp.New(`^(?:\$+\{[^{}]*(?:\$\{[^{}]*\})?\}|\$\([^()]*\)|[^&;,# \t\n"'}])*`)
 
 // inAssignments returns the values of NAME=value. A value at the begin of the text, as in
 // --env=NAME=value, may have blanks in it.
