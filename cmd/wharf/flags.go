@@ -60,7 +60,7 @@ func (f *flags) register(root *cobra.Command) {
 	global.StringArrayVarP(&f.variables, "env", "e", nil, "a `VARIABLE` for a server after --: NAME=VALUE, or NAME to pass on your own; may be given once for each name")
 	global.StringArrayVarP(&f.headers, "header", "H", nil, "a `HEADER` for a server that is given by its url: 'Name: value'; may be given once for each name")
 	global.BoolVar(&f.browser, "browser", false, "have a command open the sign-in page in a browser without a terminal too")
-	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing (default: $NO_BROWSER)")
+	global.BoolVar(&f.noBrowser, "no-browser", false, "print the address of the sign-in page and open nothing, without a terminal too; on one, $NO_BROWSER does the same")
 	global.BoolVar(&f.alone, "alone", false, "start the server for this command, also where a daemon runs that has it")
 	global.Var(&f.roots, "root", "a folder that servers are told of; may be given more than once (default: none)")
 	root.MarkPersistentFlagDirname("root")

@@ -44,7 +44,7 @@ func (a *app) withAddress(hint string) string {
 // them out if the server has no entry, or if its file has no such key.
 func (a *app) withTimes(hint string) string {
 	const more = `max_timeout = "3h"`
-	spot := a.adHoc || a.address != ""
+	spot := a.adHoc || a.address != "" || a.settings != nil && a.settings.demo && a.server == demoName // which stands in no file
 	if !spot && a.settings == nil {
 		return hint
 	}
