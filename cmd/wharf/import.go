@@ -209,7 +209,7 @@ func restrictBy(others []config.Found, items []importItem) {
 		for _, s := range f.File.Servers {
 			for i := range items {
 				if mine := &items[i].server; strings.EqualFold(mine.Name, s.Name) && len(differences(s, *mine)) == 0 {
-					restrict(mine, s)
+					mine.Restrict(s)
 				}
 			}
 		}

@@ -142,28 +142,6 @@ func withoutServers(value string) string {
 	return secretRefs.ReplaceAllStringFunc(value, func(ref string) string { return path.Base(strings.TrimPrefix(ref, "${secret:")) })
 }
 
-// restrict makes a server also forbid all that another one forbids.
-func restrict(s *host.Server, other host.Server) {
-	s.Disabled = s.Disabled || other.Disabled
-	for _, tool := range other.DisabledTools {
-		if !slices.Contains(s.DisabledTools, tool) {
-			s.DisabledTools = append(slices.Clip(s.DisabledTools), tool)
-		}
-	}
-	switch {
-	case s.EnabledTools == nil:
-		s.EnabledTools = other.EnabledTools
-	case other.EnabledTools != nil: // the result may be empty but not nil: it then forbids all tools
-		mine, theirs := host.Server{EnabledTools: s.EnabledTools}, host.Server{EnabledTools: other.EnabledTools}
-		s.EnabledTools = slices.DeleteFunc(slices.Clone(mine.EnabledTools), func(pattern string) bool { return !theirs.Permits(pattern) })
-		for _, pattern := range theirs.EnabledTools {
-			if mine.Permits(pattern) && !slices.Contains(s.EnabledTools, pattern) {
-				s.EnabledTools = append(s.EnabledTools, pattern)
-			}
-		}
-	}
-}
-
 // complete gives a server the times that only another one has. It returns the keys of those that differ, of which the
 // server keeps its own.
 func complete(s *host.Server, other host.Server) (differ []string) {

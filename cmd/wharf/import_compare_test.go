@@ -17,7 +17,7 @@ func TestRestrictByPatterns(t *testing.T) {
 		{[]string{"a*"}, []string{"a*"}, []string{"a*"}},
 	} {
 		s := host.Server{EnabledTools: tt.mine}
-		if restrict(&s, host.Server{EnabledTools: tt.other}); !slices.Equal(s.EnabledTools, tt.want) || s.EnabledTools == nil {
+		if s.Restrict(host.Server{EnabledTools: tt.other}); !slices.Equal(s.EnabledTools, tt.want) || s.EnabledTools == nil {
 			t.Errorf("%q and %q: got %q, want %q", tt.mine, tt.other, s.EnabledTools, tt.want)
 		}
 	}

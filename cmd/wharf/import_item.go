@@ -55,7 +55,7 @@ func itemOf(before []importItem, f config.Found, s host.Server, name string) imp
 		keys := differences(s, other.server)
 		if len(keys) == 0 {
 			item.State, item.Differs = importTwice, ""
-			restrict(&other.server, s)
+			other.server.Restrict(s)
 			if times := complete(&other.server, s); len(times) > 0 {
 				item.Differs = fmt.Sprintf("in %s from that of %s", strings.Join(times, ", "), other.Client)
 			}

@@ -253,7 +253,12 @@ func (a *app) named(name, hint string) (host.Server, error) {
 		a.warnOf(s) // the name may be that of an entry that could not be used
 		return host.Server{}, s.unknownServer(name, hint)
 	case server.Disabled:
-		return host.Server{}, exit.Usage(fmt.Errorf("server %q is disabled in %s", name, s.from(server)), "%s", cmp.Or(server.Remedy(""), "enable it there"))
+		err := fmt.Errorf("server %q is disabled", name)
+		remedy := cmp.Or(server.Remedy(""), "enable it there")
+		if !strings.HasPrefix(remedy, "enable it in ") { // another file of the project
+			err = fmt.Errorf("%w in %s", err, s.from(server))
+		}
+		return host.Server{}, exit.Usage(err, "%s", remedy)
 	}
 	if wrong := s.behind[name]; wrong != nil && server.Project != nil {
 		a.Warn("%s; so %s is that of %s", plain.Clip(wrong.Error(), warningLetters), plain.Name(name, plain.NameColumns), plain.Line(server.Project.Path()))

@@ -169,56 +169,6 @@ const (
 	ShareClient = "client" // a session for each client
 )
 
-// Permits reports whether a tool of the server may be called: EnabledTools names it or is
-// nil, and DisabledTools does not.
-func (s *Server) Permits(tool string) bool {
-	fits := func(pattern string) bool { return policy.Fits(pattern, tool) }
-	return !slices.ContainsFunc(s.DisabledTools, fits) && (s.EnabledTools == nil || slices.ContainsFunc(s.EnabledTools, fits))
-}
-
-// DisabledByFile returns the DisabledTools that a project's file, and the settings in the project, have. Others are from
-// the person's own settings of the client, and no part of what a person approves.
-func (s *Server) DisabledByFile() []string {
-	return slices.DeleteFunc(slices.Clone(s.DisabledTools), func(tool string) bool { return slices.Contains(s.denied, tool) })
-}
-
-// EnabledByFile is DisabledByFile for EnabledTools.
-func (s *Server) EnabledByFile() []string {
-	if s.enabledByFile != nil {
-		return *s.enabledByFile
-	}
-	return s.EnabledTools
-}
-
-// WithToolsOf returns the entry with the tools that another one permits. What [Server.ToolsKey] and [Server.Remedy] say
-// of them is as of the other.
-func (s Server) WithToolsOf(other *Server) Server {
-	s.EnabledTools, s.DisabledTools, s.lines, s.remedies = other.EnabledTools, other.DisabledTools, other.lines, other.remedies
-	return s
-}
-
-// ToolsKey returns the key that EnabledTools, or else DisabledTools, has in the entry's file. It
-// returns "" if the file forbids tools outside of the entry.
-func (s *Server) ToolsKey(enabled bool) string {
-	keys, own := slices.Concat(foreignKeys.disabledTools, []string{"tools"}), "disabled_tools"
-	if enabled {
-		keys, own = foreignKeys.enabledTools, "enabled_tools"
-	}
-	if s.lines == nil { // it comes from no file
-		return own
-	}
-	for _, key := range keys {
-		if _, given := s.lines[key]; given {
-			return key
-		}
-	}
-	return ""
-}
-
-// Remedy returns what to change in the file of another client, which forbids something outside of the
-// entry: tools, for a pattern of DisabledTools, or the server, for "". It returns "" if the file does not.
-func (s *Server) Remedy(pattern string) string { return s.remedies[pattern] }
-
 // TLS says how a server over TLS proves its identity, and which certificate it is shown. The
 // server has an https or wss url, or an address that begins with tls:. Files hold PEM.
 type TLS struct {

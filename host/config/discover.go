@@ -350,10 +350,12 @@ func (d *Discovery) take(p Project, f *File) {
 			d.warn("%s: there are more than %d servers; the rest is left out", p.Path(), maxProjectServers)
 			return
 		}
-		if first, twice := sameName(d.Servers, s.Name); twice {
-			tell := d.warn
-			if strings.HasSuffix(path.Dir(p.File), "agents") { // of which several may have one server
+		if at := slices.IndexFunc(d.Servers, func(other Server) bool { return strings.EqualFold(other.Name, s.Name) }); at >= 0 {
+			first, tell := &d.Servers[at], d.warn
+			if strings.HasSuffix(path.Dir(p.File), "agents") { // of which several may have one server, each with its own tools
 				tell = d.note
+			} else if first.runsAs(s) {
+				first.restrictBeside(s, p)
 			}
 			tell("%s: server %s: %s has a server %s, which goes first", p.Path(), s.Name, first.Project.Path(), first.Name)
 			continue

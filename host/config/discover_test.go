@@ -510,3 +510,35 @@ func TestDiscoverBlocks(t *testing.T) {
 		t.Errorf("%s; %q", listed(d.Servers), d.Warnings)
 	}
 }
+
+// What one file of a project forbids to a server, another file that has the same server does not allow; of two agents
+// each has its own tools.
+func TestProjectFilesForbidTogether(t *testing.T) {
+	const p, files = `"command": "node", "args": ["s.js"]`, `{"mcpServers": {"p": {%s}}}`
+	for _, tt := range []struct{ first, second, permitted, remedy string }{
+		{p, p + `, "disabledTools": ["rm"]`, "get put", `take "rm" out of the entry of p in `},
+		{p + `, "disabledTools": ["get"]`, p + `, "disabledTools": ["rm", "get"]`, "put", `take "rm" out of the entry of p in `},
+		{p, p + `, "enabledTools": ["get"]`, "get", ""},
+		{p + `, "enabledTools": ["get", "rm"]`, p + `, "enabledTools": ["put", "rm"]`, "rm", ""},
+		{p, p + `, "disabled": true`, "disabled", ""},
+		{p, p + `, "env": {"A": "b"}, "disabledTools": ["rm"]`, "get put rm", ""},
+		{p, `"command": "node", "args": ["t.js"], "disabled": true`, "get put rm", ""},
+	} {
+		dir := project(t, map[string]string{".mcp.json": fmt.Sprintf(files, tt.first), ".cursor/mcp.json": fmt.Sprintf(files, tt.second)})
+		d := Discover(dir)
+		if len(d.Servers) != 1 || len(d.Warnings) != 1 {
+			t.Fatalf("%s: servers %s, warnings %q", tt.second, listed(d.Servers), d.Warnings)
+		}
+		s := &d.Servers[0]
+		permitted := strings.Join(slices.DeleteFunc(strings.Fields("get put rm"), func(tool string) bool { return !s.Permits(tool) }), " ")
+		if s.Disabled {
+			permitted = "disabled"
+			if want := "enable it in " + filepath.Join(dir, ".cursor", "mcp.json"); filepath.FromSlash(s.Remedy("")) != want {
+				t.Errorf("%s: the remedy is %q, want %q", tt.second, s.Remedy(""), want)
+			}
+		}
+		if permitted != tt.permitted || !strings.HasPrefix(s.Remedy("rm"), tt.remedy) {
+			t.Errorf("%s: permits %q, want %q; %q", tt.second, permitted, tt.permitted, s.Remedy("rm"))
+		}
+	}
+}

@@ -112,7 +112,7 @@ func (e *entry) notServer(item any) *Error {
 // addForeign adds a server if it can be used.
 func (f *File) addForeign(e *entry, sec section, name string, inputs []Input, limits *forbidden, where place) {
 	if sec.client.id == "goose" && e.ofGoose() {
-		f.note("%v", e.mistake("", "is part of Goose itself, and no server"))
+		f.note("%v", e.mistake("", "is run by Goose itself, and is no server"))
 		return
 	}
 	if block, named := e.values["uses"].(string); sec.client.id == "continue" && named {
