@@ -267,6 +267,9 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 		if r.Signed {
 			return "the server denies it to the credentials that it was sent; to sign in with others: wharf login " + server, ErrDenied
 		}
+		if r.Configured {
+			return "the server denies it to the Authorization that it was sent", ErrDenied
+		}
 		return "it names no way to sign in; if you have credentials for it, write auth or headers in its entry", ErrDenied
 	}
 	return "nothing signs in to this server: write auth or headers in its entry, if you have credentials for it", ErrAuthRequired

@@ -55,10 +55,12 @@ func (a *app) logout(ctx context.Context, h *host.Host, server host.Server, all 
 	if err := signOut(ctx, server); err != nil {
 		return err
 	}
-	if err := a.forgetRegistrations(ctx); err != nil {
-		return err
-	}
 	after, err := a.vaultEntries(ctx)
+	if server.URL != "" { // else it has no authorization server
+		if err := a.forgetRegistrations(ctx); err != nil {
+			return err
+		}
+	}
 	if unknown == nil && err == nil && slices.Equal(before, after) {
 		fmt.Fprintf(a.Err, "Nothing was saved of a sign-in to %s.\n", plain.Name(server.Name, plain.NameColumns))
 		return nil

@@ -50,6 +50,46 @@ func TestLogoutForgetsTheRegistration(t *testing.T) {
 	}
 }
 
+// The client that was registered for a login which was broken off is forgotten with that server, and not with a program,
+// which has nothing to sign out of.
+func TestLogoutOfAProgram(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "guarded", Version: "1"}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	url := oauthtest.NewResource(t.Cleanup, oauthtest.New(t.Cleanup), handler).URL
+	dir := t.TempDir()
+	wharf := func(args ...string) *exec.Cmd {
+		cmd := exec.Command("wharf", args...)
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+		return cmd
+	}
+	login := wharf("login", "--no-browser", url)
+	said, err := login.StderrPipe()
+	if err == nil {
+		err = login.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(said); lines.Scan() && !strings.Contains(lines.Text(), "state="); {
+	}
+	login.Process.Kill()
+	login.Wait()
+	for _, step := range []struct {
+		server string
+		left   int
+	}{{"demo", 1}, {url, 0}} {
+		text, err := wharf("logout", step.server).CombinedOutput()
+		if err != nil || !strings.Contains(string(text), "Nothing was saved of a sign-in to ") {
+			t.Errorf("%v: %s", err, text)
+		}
+		saved, err := vault.Open(vault.Config{Dir: filepath.Join(dir, "wharf", "vault")}).Entries(t.Context())
+		if err != nil || len(saved) != step.left {
+			t.Errorf("after the logout from %s there should be %d: %v, %v", step.server, step.left, saved, err)
+		}
+	}
+}
+
 // visitPage runs a login, and visits the page that it prints.
 func visitPage(t *testing.T, login *exec.Cmd) {
 	t.Helper()

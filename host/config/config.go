@@ -158,6 +158,8 @@ type Server struct {
 	remedies map[string]string // see Remedy
 	denied   []string          // the DisabledTools that the person's own settings of a client add to a project's file
 
+	sandbox bool // its client starts it in one
+
 	enabledByFile *[]string // the EnabledTools of the project's file alone; nil if the person has no such settings
 }
 

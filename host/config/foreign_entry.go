@@ -103,7 +103,7 @@ func (e *entry) unused() (notes []*Error) {
 		case slices.Contains(foreignAllowing, key):
 			notes = append(notes, e.mistake(key, "%s", notTaken))
 		case key == "sandboxEnabled" && e.values[key] == true: // of VS Code
-			notes = append(notes, e.mistake(key, "is not taken: wharf starts the server outside of the sandbox that its client has for it"))
+			notes = append(notes, e.mistake(key, "is not taken: %s", NoSandbox))
 		default:
 			slip := nearest.Name(key, foreignUsed, 1) // not more: other clients have keys of their own, such as dev
 			notes = append(notes, cmp.Or(e.lookalike(key, slip), e.mistake(key, "is not used by wharf")))
@@ -148,6 +148,7 @@ func (e *entry) foreign(c *client, name string) Server {
 		line:    e.lineOf(""),
 		lines:   e.lines(),
 		envFile: e.first(foreignKeys.envFile),
+		sandbox: e.values["sandboxEnabled"] == true,
 	}
 	s.keys = e.keyed
 	s.Command, s.Args = e.foreignCommand(c)

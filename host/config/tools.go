@@ -117,6 +117,12 @@ func (s *Server) ToolsKey(enabled bool) string {
 	return ""
 }
 
+// NoSandbox says what it means that a server is [Server.Sandboxed].
+const NoSandbox = "wharf starts the server outside of the sandbox that its client has for it"
+
+// Sandboxed reports whether the client of the entry's file starts the server in a sandbox, which Wharf does not.
+func (s *Server) Sandboxed() bool { return s.sandbox }
+
 // Remedy returns what to change in the file of another client, which forbids something outside of the
 // entry: tools, for a pattern of DisabledTools, or the server, for "". It returns "" if the file does not.
 func (s *Server) Remedy(pattern string) string { return s.remedies[pattern] }

@@ -144,6 +144,9 @@ func (a *Approval) process(s config.Server, b *budget) (err error) {
 	w.command(a.Command, argsOf(s, unset), f)
 	w.environment(env, f)
 	a.Warnings = slices.Concat(w.worst, w.others)
+	if s.Sandboxed() {
+		a.warn("%s", config.NoSandbox)
+	}
 	var names []string
 	contents := make(map[string]string)
 	for _, file := range f.found {
