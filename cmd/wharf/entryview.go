@@ -16,7 +16,8 @@ import (
 // configuration bounds its length.
 var wholeEntry = term.Excerpt{}
 
-// entryRows returns the lines of an entry as they stand in the file.
+// entryRows returns the lines of an entry as they stand in the file, secrets included: a person who adds them has
+// typed them, or sees where they go.
 func (a *app) entryRows(server host.Server) (string, error) {
 	text, err := tomledit.Text(tomledit.Server(server))
 	if err != nil {

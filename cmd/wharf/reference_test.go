@@ -143,7 +143,7 @@ var environment = []struct{ name, meaning string }{
 	{"BROWSER", "The programs that open a page, with `:` between."},
 	{"WHARF_PICTURES", "How the terminal takes pictures: `kitty`, `iterm2`, `sixel` or `none`. By default it is known by its name, and not asked."},
 	{"XDG_RUNTIME_DIR", "Where `wharf serve --unix` and the daemon have their sockets, in a folder `wharf`; without it that is beside `wharf.toml`."},
-	{"NO_BROWSER", "If it is set, no page is opened; its address is printed."},
+	{"NO_BROWSER", "If it is set, a command on a terminal opens no page, and prints its address."},
 	{"VISUAL, EDITOR", "The command of your editor, for `wharf edit`."},
 	{"NO_COLOR", "If it is set, the output has no colours."},
 	{"LC_ALL, LC_CTYPE, LANG", "The locale. If the first of them that is set names another charset than UTF-8, or is `C`, the line that shows progress is drawn in ASCII."},

@@ -70,13 +70,13 @@ func (a *app) runRemove(ctx context.Context, name string, yes bool) (removed cha
 	}
 	above := a.StyleErr(term.Bold, a.Own("This would be removed from %s:", cleantext.Visible(f.Path)))
 	lines, whole := amend.RemovedLines(string(f.Text), string(change.Text))
-	rows := a.Quote(strings.Join(lines, "\n"), wholeEntry, "")
+	text := strings.Join(lines, "\n")
 	if !whole { // of an inline table, which has others in the same line
-		if rows, err = a.entryRows(s); err != nil {
+		if text, err = tomledit.Text(tomledit.Server(s)); err != nil {
 			return removed, err
 		}
 	}
-	above += rows
+	above += a.Quote(s.HidePlainSecrets(text, "***"), wholeEntry, "")
 	command, lasts := a.logoutOf(ctx, f, s)
 	if command != "" && !lasts {
 		above += a.Own("! %s", a.withConfig("what is saved of its sign-in stays; to sign out before: "+command))

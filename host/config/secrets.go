@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -30,7 +31,34 @@ func HideSecret(text, mark string) string {
 
 // PlainSecrets returns the places of an entry where something that looks like a secret stands in the
 // clear: env.API_TOKEN, args.api-key.
-func (s Server) PlainSecrets() (places []string) {
+func (s Server) PlainSecrets() []string {
+	places, _ := s.plainSecrets()
+	slices.Sort(places)
+	return slices.Compact(places)
+}
+
+// HidePlainSecrets returns lines of the entry's file with mark in place of each text that PlainSecrets has the place of.
+func (s Server) HidePlainSecrets(lines, mark string) string {
+	_, texts := s.plainSecrets()
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be a part of another
+	for _, text := range texts {
+		escaped := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+		for _, written := range []string{text, escaped} {
+			if len(text) < leastHidden { // it may be part of any word
+				lines = strings.NewReplacer(`"`+written+`"`, `"`+mark+`"`, `'`+written+`'`, `'`+mark+`'`).Replace(lines)
+			} else {
+				lines = strings.ReplaceAll(lines, written, mark)
+			}
+		}
+	}
+	return lines
+}
+
+// leastHidden is how many bytes a secret has that is hidden wherever it stands, and not as a whole value alone.
+const leastHidden = 8
+
+// plainSecrets returns the places and the texts of what looks like a secret in the clear.
+func (s Server) plainSecrets() (places, texts []string) {
 	parts := s.secretParts()
 	x := &expansion{server: &s, every: true, replace: func(field, value string) (string, []error) {
 		for _, p := range parts[field] {
@@ -40,13 +68,12 @@ func (s Server) PlainSecrets() (places []string) {
 			} else if text := value[p.Begin:p.End]; strings.Contains(text, "${") && !plainDefault.MatchString(text) {
 				continue
 			}
-			places = append(places, place)
+			places, texts = append(places, place), append(texts, value[p.Begin:p.End])
 		}
 		return value, nil
 	}}
 	x.all()
-	slices.Sort(places)
-	return slices.Compact(places)
+	return places, texts
 }
 
 // plainDefault matches a variable with a default.

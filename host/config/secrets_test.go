@@ -73,3 +73,13 @@ func TestGeminiIsImportedWithoutVariables(t *testing.T) {
 		t.Errorf("%q are not set, want %q", got, want)
 	}
 }
+
+// Lines that are shown of an entry have no secret in them, and a short one hides no part of another word.
+func TestHidePlainSecrets(t *testing.T) {
+	s := Server{Command: "node", Args: []string{"x.js", "--api-key", "sk-live-abc\"def12"}, Env: map[string]string{"API_KEY": "node", "MODE": "node"}, URL: ""}
+	lines := "command = \"node\"\nargs = [\"x.js\", \"--api-key\", \"sk-live-abc\\\"def12\"]\n[servers.nodes.env]\nAPI_KEY = 'node'"
+	want := "command = \"***\"\nargs = [\"x.js\", \"--api-key\", \"***\"]\n[servers.nodes.env]\nAPI_KEY = '***'"
+	if got := s.HidePlainSecrets(lines, "***"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
