@@ -121,8 +121,16 @@ func TestProviderThatIsNotThere(t *testing.T) {
 	}
 }
 
+// A header that the helper does not print is that of the entry.
+func TestHelperBesideHeaders(t *testing.T) {
+	_, url := newGuarded(t, "static")
+	entry := signed(url, "helper", nil)
+	entry.Auth.Command, entry.Headers = []string{"echo", `{"X-Other": "1"}`}, map[string]string{"Authorization": "Bearer static"}
+	say(t, connect(t, newHost(t, host.Config{Plugins: plugins.Builtin()}), entry))
+}
+
 // The helper is run again when the server refuses what it printed, once for all
-// who are refused.
+// who are refused. What it prints takes the place of a header of the entry.
 func TestHelper(t *testing.T) {
 	dir := t.TempDir()
 	runs, token := filepath.Join(dir, "runs"), filepath.Join(dir, "token")
@@ -130,7 +138,7 @@ func TestHelper(t *testing.T) {
 	g, url := newGuarded(t, "first")
 	write(t, token, "first")
 	entry := signed(url, "helper", nil)
-	entry.Auth.Command = []string{"/bin/sh", "-c", script}
+	entry.Auth.Command, entry.Headers = []string{"/bin/sh", "-c", script}, map[string]string{"authorization": "Bearer stale"}
 	h := newHost(t, host.Config{Plugins: plugins.Builtin()})
 	s := connect(t, h, entry)
 	say(t, s)

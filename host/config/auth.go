@@ -15,6 +15,8 @@ import (
 const (
 	AuthNone = "none"  // requests go as they are, and a 401 is an error
 	oauth    = "oauth" // what a table without a provider means
+
+	AuthHelper = "helper" // what its command prints takes the place of headers of the same name
 )
 
 // Auth says how to sign in to a server. The zero value leaves that to the kind of server that
@@ -146,7 +148,7 @@ func reference(fields map[string]string) (r Reference, ok bool) {
 func (e *entry) checkAuth(s *Server) {
 	a := s.Auth
 	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") && a.Provider != "" && a.Provider != AuthNone {
+		if strings.EqualFold(name, "Authorization") && !slices.Contains([]string{"", AuthNone, AuthHelper}, a.Provider) {
 			e.fail("auth", "headers has an Authorization of its own; leave one of the two out")
 		}
 	}
@@ -210,7 +212,7 @@ func (e *entry) foreignAuth() Auth {
 		return Auth{Provider: "bearer", Settings: map[string]any{"token": token}}
 	}
 	if helper := e.text("headersHelper"); helper != "" {
-		return Auth{Provider: "helper", Command: []string{"/bin/sh", "-c", helper}}
+		return Auth{Provider: AuthHelper, Command: []string{"/bin/sh", "-c", helper}}
 	}
 	a := e.foreignProvider()
 	for _, key := range slices.Sorted(maps.Keys(foreignOAuthKeys)) {
@@ -227,7 +229,7 @@ func (e *entry) foreignAuth() Auth {
 // tellHelper sets the variables that tell a headersHelper for which server it is run, as Claude Code does since 2.1.85
 // (services/mcp/headersHelper.ts). name is that of the server in its file.
 func (s *Server) tellHelper(name string) {
-	if s.Auth.Provider == "helper" && len(s.Auth.Command) > 0 && s.URL != "" {
+	if s.Auth.Provider == AuthHelper && len(s.Auth.Command) > 0 && s.URL != "" {
 		s.Auth.Env = map[string]string{"CLAUDE_CODE_MCP_SERVER_NAME": literal(name), helperURL: s.URL}
 	}
 }
@@ -259,16 +261,12 @@ func (e *entry) foreignProvider() Auth {
 }
 
 // oneCredential keeps one of the credentials of an entry that has an Authorization among its
-// headers and another way to sign in. As in Claude Code, the output of a helper takes precedence
-// over the header, and the header over OAuth. As in Codex and mcporter, a bearer token of its own key
-// takes precedence over the header.
+// headers and another way to sign in. As in Claude Code, the header takes precedence over OAuth; what a helper prints takes
+// the place of headers when it has run. As in Codex and mcporter, a bearer token of its own key takes precedence over the header.
 func (e *entry) oneCredential(s *Server) {
 	for name := range s.Headers {
 		switch {
 		case !strings.EqualFold(name, "Authorization"):
-		case s.Auth.Provider == "helper":
-			e.note("headers."+name, "is not used, because headersHelper gives another")
-			delete(s.Headers, name)
 		case s.Auth.Provider == "bearer" && s.Auth.Settings["token"] != nil:
 			e.note("headers."+name, "is not used, because the entry has a bearer token of its own")
 			delete(s.Headers, name)

@@ -43,7 +43,9 @@ func (d *Dialer) grants(s config.Server, via string, a *SharedAccount) ([]capabi
 		}
 		o.AnyPath = via == transportSSE
 		if a != nil {
-			o.Credentials = a                          // for requests under the path of the url
+			o.Credentials = a // for requests under the path of the url
+			// The entry names the command, so its output may say more than the headers beside it, as Claude Code has it.
+			o.CredentialsWin = s.Auth.Provider == config.AuthHelper
 			if via == transportSSE && o.Path() != "" { // its server names the path to send to, in the same folder
 				o.SignedPath = strings.TrimSuffix(path.Dir(o.Path()), "/") + "/"
 			}

@@ -38,7 +38,7 @@ type Credentials interface {
 	// With an error nothing is sent, and the exchange fails with a *[Refusal] that wraps it.
 	// The exchange fails in the same way if Apply returns a header that no credential may
 	// set: one that says where a request goes or how it is framed, that is the protocol's, or
-	// that the user has configured. A name that comes twice is a header with two values.
+	// that the user has configured, unless the origin says that it wins. A name that comes twice is a header with two values.
 	Apply(ctx context.Context, r *Request) ([]abi.Pair, error)
 
 	// Challenge is asked about a 401 or 403. If retry is true, the request is sent once more,

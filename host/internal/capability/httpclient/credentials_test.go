@@ -360,6 +360,18 @@ func TestCredentialsStandBesideConfiguredHeaders(t *testing.T) {
 	}
 }
 
+// Where the origin says so, a header of the credentials takes the place of a configured one, and leaves the others.
+func TestCredentialsWin(t *testing.T) {
+	var header http.Header
+	o, grant := serve(t, func(w http.ResponseWriter, r *http.Request) { header = r.Header.Clone() })
+	o.Headers = []abi.Pair{{Key: "X-API-Key", Value: "mine"}, {Key: "Authorization", Value: "Bearer mine"}}
+	o.Credentials, o.CredentialsWin = static{{Key: "x-api-key", Value: "given"}}, true
+	post(t, captest.NewTable(t, captest.Patient(grant)), "{}")
+	if !slices.Equal(header.Values("X-Api-Key"), []string{"given"}) || header.Get("Authorization") != "Bearer mine" {
+		t.Errorf("the server saw %v", header)
+	}
+}
+
 // A server may repeat what it does not like, in any encoding. The error does not.
 func TestARefusalDoesNotRepeatTheSecret(t *testing.T) {
 	const secret = "canary/01234567890"

@@ -37,10 +37,12 @@ type Origin struct {
 	Proxy string
 
 	// Credentials sign in each request whose method is in SignedMethods and whose path is
-	// SignedPath or under it. They must not set a header that is in Headers. May be nil.
+	// SignedPath or under it. They must not set a header that is in Headers, unless CredentialsWin. May be nil.
 	Credentials   Credentials
 	SignedPath    string   // escaped, as in a URL; default its own path, also with AnyPath
 	SignedMethods []string // default all
+
+	CredentialsWin bool // a header of the credentials takes the place of that in Headers
 
 	base   *url.URL
 	socket string // the unix socket of the server; empty for tcp

@@ -57,7 +57,7 @@ func (c *client) checkSigned(given []abi.Pair) error {
 			return fmt.Errorf("the credentials set the header %s, which is not theirs to set", key)
 		case hostio.OfProtocol(key) || strings.HasPrefix(key, "Sec-Websocket-"):
 			return fmt.Errorf("the credentials set a header of the protocol (%s)", protocolHeaders)
-		case c.configured[key]:
+		case c.configured[key] && !c.origin.CredentialsWin:
 			return fmt.Errorf("the credentials set the header %s, and so do the headers of the server's entry: remove one of the two", key)
 		}
 	}
