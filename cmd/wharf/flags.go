@@ -47,7 +47,7 @@ type flags struct {
 // register defines the flags on the root, from which the commands inherit.
 func (f *flags) register(root *cobra.Command) {
 	global := root.PersistentFlags()
-	global.Var(pathName{&f.config, "file"}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is (default: your own wharf.toml)")
+	global.Var(pathName{&f.config, "file"}, "config", "configuration `FILE`: wharf.toml, or that of another client, as it is; no other is read, and none of a project (default: your own wharf.toml)")
 	global.Var(&f.timeout, "timeout", "longest wait for the server to start, for an answer or a progress report, and for a sampler or respondent, such as 90s or 2m; 0 waits for ever (default: $"+timeoutEnv+", or 60s, 30s and for ever)")
 	global.Var(pathName{&f.trace, "file"}, "trace", "write every message, both ways, to `FILE`, without the secrets; at 128 MiB it is renamed to FILE.1 and begun anew; `wharf trace show` reads it")
 	global.Var(pathName{&f.record, "file"}, "record", "write what plugins do to `FILE`, without the secrets; `wharf plugin replay` runs it again, and `wharf plugin test` its sign-ins")
