@@ -291,9 +291,12 @@ func (a *app) warnOfKept(own *tomledit.File, items []importItem) {
 			mine, _ := among(own.Read.Servers, item.Name)
 			a.Warn("%s in %s allows what the same server of another client forbids (%s): your entry stays as it is",
 				plain.Line(item.Name), own.Path, forbidden(item.server, mine))
+		case importNew:
+			a.warnOfLooser(own, item)
 		case importTaken:
 			a.Warn("%s of %s is not copied: there is another server of that name in %s (it differs %[5]s); `wharf import %[2]s --server %[4]s --name NAME` gives it another",
 				plain.Line(item.Name), item.Client, own.Path, plain.Word(item.server.Name), item.Differs)
+			a.warnOfLooser(own, item)
 		case importSame:
 			for _, name := range item.stale {
 				a.Warn("%s of %s has another value for ${secret:%[3]s} than the vault, which keeps its own; to give it the new one: wharf auth secret %[3]s",

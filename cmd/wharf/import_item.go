@@ -11,6 +11,7 @@ import (
 	"github.com/wharf-mcp/wharf/cmd/wharf/internal/plain"
 	"github.com/wharf-mcp/wharf/host"
 	"github.com/wharf-mcp/wharf/host/config"
+	"github.com/wharf-mcp/wharf/host/config/tomledit"
 )
 
 // States of a server that may be copied.
@@ -188,6 +189,16 @@ func (a *app) warnOfTwins(items []importItem) {
 				plain.Line(item.Name), plain.Line(twin.Name), twin.Client, what, forbidden(twin.server, item.server))
 			break
 		}
+	}
+}
+
+// warnOfLooser warns if an entry of the user's file has the name that an item has in its client, is another server, and allows
+// what the client forbids for its own.
+func (a *app) warnOfLooser(own *tomledit.File, item importItem) {
+	mine, there := among(own.Read.Servers, item.server.Name)
+	if there && !forbidsAll(mine, item.server) {
+		a.Warn("%s in %s allows what %s of %s, a server of that name, forbids (%s): your entry stays as it is",
+			plain.Line(mine.Name), own.Path, plain.Line(item.server.Name), item.Client, forbidden(item.server, mine))
 	}
 }
 

@@ -138,6 +138,9 @@ func (f *forbidden) zed(doc *document) {
 		if what, ok := doc.at(append(permissions, "tools", name, "default")).(string); ok {
 			f.rules = append(f.rules, toolRule{key: "agent.tool_permissions", pattern: name, before: zedTool, permits: what != "deny"})
 		}
+		if list, _ := doc.at(append(permissions, "tools", name, "always_deny")).([]any); len(list) > 0 && strings.HasPrefix(name, "mcp:") {
+			f.notes = append(f.notes, newEntry(doc, "").mistake("agent.tool_permissions.tools", "always_deny of %s is by arguments, which wharf does not look at; forbid the tool with disabled_tools, if you mean all of it", name))
+		}
 	}
 	profile, named := doc.at([]string{"agent", "default_profile"}).(string)
 	if !named {

@@ -98,6 +98,7 @@ func TestForbidden(t *testing.T) {
 		{"copy.json", `{"mcpServers": {` + x + `}, "mcp": {"excluded": ["x"]}}`, "disabled"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"default": "deny"}, "mcp:x:get": {"default": "confirm"}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"default": "deny"}}}`, ""},
+		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"tool_permissions": {"tools": {"mcp:x:die": {"always_deny": [{"pattern": "/etc"}]}, "terminal": {"always_deny": [{"pattern": "rm"}]}}}}}`, "note get die get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"profiles": {"write": {"context_servers": {"x": {"tools": {"die": false, "get": true}}, "y": {"tools": {"get": false}}}}}}}`, "get get_all del_one del_two"},
 		{"zed/settings.json", `{"context_servers": {` + x + `}, "agent": {"default_profile": "mine", "profiles": {"write": {"context_servers": {"x": {"tools": {"die": false}}}}, "mine": {"enable_all_context_servers": true, "context_servers": {"x": {"tools": {"get": false}}}}}}}`, "die get_all del_one del_two"},
 		{"zed/settings.json", zedMine(x, `"context_servers": {"x": {"tools": {"get": true}}}`, ``), "get"},

@@ -55,7 +55,7 @@ var foreignLabels = []string{"name", "description", "display_name", "displayName
 var foreignAllowing = []string{"autoApprove", "alwaysAllow", "autoapprove", "trust", "default_tools_approval_mode", "toolApproval"}
 
 // notTaken is the note about a key of foreignAllowing.
-const notTaken = "is not taken: what another client may use without asking is for you to decide"
+const notTaken = "is not taken: what is used without asking is for you to decide"
 
 // TransportOf returns Wharf's name for a transport that other clients call name, or "".
 func TransportOf(name string) string { return foreignTransports[name] }
