@@ -268,7 +268,7 @@ func unmet(server string, r *httpclient.Refusal) (hint string, kind error) {
 			return "the server denies it to the credentials that it was sent; to sign in with others: wharf login " + server, ErrDenied
 		}
 		if r.Configured {
-			return "the server denies it to the Authorization that it was sent", ErrDenied
+			return "those credentials may lack a right, or be those of another account", ErrDenied
 		}
 		return "it names no way to sign in; if you have credentials for it, write auth or headers in its entry", ErrDenied
 	}

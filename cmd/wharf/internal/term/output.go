@@ -97,9 +97,15 @@ func (t *Terminal) printParts(text string, change func(string) string) error {
 	return t.Print(change(text))
 }
 
-// PrintTable writes a table to stdout, as wide as the terminal.
+// PrintTable writes a table to stdout, as wide as the terminal is by now.
 func (t *Terminal) PrintTable(rows plain.Table) error {
-	headings, rest, _ := strings.Cut(rows.Format(t.Width), "\n")
+	width := t.Width
+	if c, ok := t.Err.(*Console); ok && t.OutTTY && width > 0 && c.Size != nil {
+		if columns, _ := c.Size(); columns > 0 { // a command that lasts may have seen it change
+			width = columns
+		}
+	}
+	headings, rest, _ := strings.Cut(rows.Format(width), "\n")
 	return t.Print(t.StyleOut(Bold, headings) + "\n" + rest)
 }
 

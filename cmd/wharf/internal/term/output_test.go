@@ -2,6 +2,7 @@ package term
 
 import (
 	"encoding/json"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
@@ -143,4 +144,19 @@ func FuzzIndented(f *testing.F) {
 			t.Errorf("%q is shown as %q: %v", value, shown, err)
 		}
 	})
+}
+
+// A table that is printed after the terminal became narrower is as wide as it is then.
+func TestPrintTableAfterAResize(t *testing.T) {
+	var out strings.Builder
+	console := &Console{To: io.Discard, Size: func() (int, int) { return 30, 24 }}
+	terminal := &Terminal{Out: &out, OutTTY: true, Width: 120, Err: console}
+	if err := terminal.PrintTable(plain.Table{{"NAME", "ABOUT"}, {"a", strings.Repeat("word ", 12)}}); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(strings.TrimRight(line, "\n")) > 30 {
+			t.Errorf("%q is wider than 30 columns", line)
+		}
+	}
 }
