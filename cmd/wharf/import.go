@@ -140,9 +140,10 @@ func importable(own *tomledit.File, ids, only []string, name string) (items []im
 	if err == nil {
 		found, err = config.FindClients(cwd, ids...)
 	}
-	if i := slices.IndexFunc(ids, func(id string) bool { return strings.ContainsAny(id, `/\.`) }); err != nil && i >= 0 && strings.Contains(ids[i], "://") {
-		return nil, nil, exit.Usage(err, "`wharf add URL` adds the server at an address; a file of servers has to be on this machine")
-	} else if err != nil && i >= 0 {
+	if i := slices.IndexFunc(ids, func(id string) bool { return strings.ContainsAny(id, `/\.`) }); err != nil && i >= 0 {
+		if strings.Contains(ids[i], "://") {
+			return nil, nil, exit.Usage(err, "`wharf add URL` adds the server at an address; a file of servers has to be on this machine")
+		}
 		return nil, nil, exit.Usage(err, "`wharf --config %s servers` reads a file as it is", plain.ShellWord(ids[i]))
 	}
 	if err != nil {

@@ -147,8 +147,8 @@ func (a *app) findRenamed(ctx context.Context, own []host.Server, items []import
 	return nil
 }
 
-// warnOfTwins warns of a new server that allows what another client forbids for a new one that is the same, or has the
-// same name: the two have entries of their own. Where there are too many to compare, it is quiet about the rest.
+// warnOfTwins compares the new servers of different clients that are the same, or have the same name there. It warns if one
+// of two allows what the client of the other forbids. It compares at most maxRenamed pairs.
 func (a *app) warnOfTwins(items []importItem) {
 	type start struct {
 		command string
@@ -192,8 +192,8 @@ func (a *app) warnOfTwins(items []importItem) {
 	}
 }
 
-// warnOfLooser warns if an entry of the user's file has the name that an item has in its client, is another server, and allows
-// what the client forbids for its own.
+// warnOfLooser warns if the user's file has another server under the name that the item has in its client, and that entry
+// allows what the client forbids to the item.
 func (a *app) warnOfLooser(own *tomledit.File, item importItem) {
 	mine, there := among(own.Read.Servers, item.server.Name)
 	if there && !forbidsAll(mine, item.server) {

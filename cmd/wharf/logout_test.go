@@ -26,11 +26,7 @@ func TestLogoutForgetsTheRegistration(t *testing.T) {
 	issuer := oauthtest.New(t.Cleanup)
 	one, two := oauthtest.NewResource(t.Cleanup, issuer, handler).URL, oauthtest.NewResource(t.Cleanup, issuer, handler).URL
 	dir := t.TempDir()
-	wharf := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("wharf", args...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
-		return cmd
-	}
+	wharf := func(args ...string) *exec.Cmd { return commandIn(dir, args...) }
 	for _, url := range []string{one, two} {
 		visitPage(t, wharf("login", "--no-browser", url))
 	}
@@ -58,11 +54,7 @@ func TestLogoutOfAProgram(t *testing.T) {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 	url := oauthtest.NewResource(t.Cleanup, oauthtest.New(t.Cleanup), handler).URL
 	dir := t.TempDir()
-	wharf := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("wharf", args...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
-		return cmd
-	}
+	wharf := func(args ...string) *exec.Cmd { return commandIn(dir, args...) }
 	login := wharf("login", "--no-browser", url)
 	said, err := login.StderrPipe()
 	if err == nil {
@@ -88,6 +80,13 @@ func TestLogoutOfAProgram(t *testing.T) {
 			t.Errorf("after the logout from %s there should be %d: %v, %v", step.server, step.left, saved, err)
 		}
 	}
+}
+
+// commandIn is a command line of wharf that keeps all it keeps in one folder.
+func commandIn(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("wharf", args...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir)
+	return cmd
 }
 
 // visitPage runs a login, and visits the page that it prints.
@@ -133,8 +132,8 @@ func TestTwoAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	wharf := func(args ...string) *exec.Cmd {
-		cmd := exec.Command("wharf", append(args, "--config", file)...)
-		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir, "HOME="+dir, "GUARDED="+url)
+		cmd := commandIn(dir, append(args, "--config", file)...)
+		cmd.Env = append(cmd.Env, "GUARDED="+url)
 		return cmd
 	}
 	says := func(want string, args ...string) string {

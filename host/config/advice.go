@@ -98,7 +98,7 @@ func (e *entry) longer(c *client) map[string]waitKey {
 	lines := make(map[string]waitKey)
 	add := func(own, key string, unit time.Duration) {
 		if n, err := strconv.ParseFloat(fmt.Sprint(e.values[key]), 64); unit == 0 && err == nil && n >= 1000 {
-			unit = time.Millisecond // as the entry has it, although it may need fewer than 1000 seconds
+			unit = time.Millisecond // the entry counts in them, so the hint does too
 		}
 		lines[own] = waitKey{key, unit, e.doc.format}
 	}

@@ -103,7 +103,8 @@ func settingsBeside(path string) []string {
 
 // denialsFor reads the settings of Claude Code and of Cursor's CLI that apply to the servers of a file: those beside
 // the file, those of the project with the working folder cwd, and those of an administrator, or of the person. For a file
-// of Gemini CLI it reads which servers are off, and for one of VS Code the settings beside it. For a file of Goose, it
+// of Gemini CLI it reads which servers are off, and policies; for one of GitHub Copilot CLI, which servers are off; for one of
+// Continue, its permissions.yaml; and for one of VS Code the settings beside it. For a file of Goose, it
 // reads the permission.yaml beside it (crates/goose/src/config/permission.rs), in each of Goose's modes, although
 // what stands there does not count in its mode auto.
 func denialsFor(path, cwd string) (d denials) {
@@ -184,15 +185,19 @@ func ownOfClaude() []string {
 
 // filesOfCursor returns the paths of the settings of Cursor's CLI that apply to the servers of a file.
 func filesOfCursor(path, cwd string) (files []string) {
-	home, _ := os.UserHomeDir()
-	folders := []string{filepath.Dir(filepath.Dir(path))} // the file is in its .cursor
-	if cwd != "" && cwd != home {
-		folders = append(folders, projectFolders(cwd, home)...)
-	}
-	for _, folder := range folders {
+	for _, folder := range withProject(filepath.Dir(filepath.Dir(path)), cwd) { // the file is in its .cursor
 		files = append(files, filepath.Join(folder, filepath.FromSlash(settingsOfCursor)))
 	}
 	return append(files, placesHere(ownOfCursor)...)
+}
+
+// withProject returns a folder, and those of the project with the working folder cwd. The home folder is no project.
+func withProject(folder, cwd string) []string {
+	folders := []string{folder}
+	if home, _ := os.UserHomeDir(); cwd != "" && cwd != home {
+		folders = append(folders, projectFolders(cwd, home)...)
+	}
+	return folders
 }
 
 // placesHere returns the paths that files have on this system.
@@ -207,11 +212,7 @@ func placesHere(files []string) (paths []string) {
 
 // filesOfClaude returns the paths of the settings of Claude Code that apply to the servers of a file.
 func filesOfClaude(path, cwd string) (files []string) {
-	home, _ := os.UserHomeDir()
-	folders := []string{filepath.Dir(path)}
-	if cwd != "" && cwd != home {
-		folders = append(folders, projectFolders(cwd, home)...)
-	}
+	folders := withProject(filepath.Dir(path), cwd)
 	for _, folder := range folders {
 		for _, name := range settingsOfClaude {
 			files = append(files, filepath.Join(folder, filepath.FromSlash(name)))
@@ -348,7 +349,7 @@ func patternOf(path, rule string) (pattern string, before []string, ofTools bool
 	case base == "permissions.yaml":
 		tool, arguments, _ := strings.Cut(rule, "(")
 		tool, arguments = strings.TrimSpace(tool), strings.Trim(arguments, "*) ")
-		if slices.Contains(toolsOfContinue, tool) || arguments != "" { // "for an exclude policy, it doesn't make sense to have argument matching"
+		if slices.Contains(toolsOfContinue, tool) || arguments != "" { // Continue excludes whole tools alone
 			return "", nil, false
 		}
 		return tool, []string{""}, true

@@ -542,3 +542,27 @@ func TestProjectFilesForbidTogether(t *testing.T) {
 		}
 	}
 }
+
+// What the person's own settings of one client forbid binds the server of another file as well, and is no part of what the
+// person approves.
+func TestOwnSettingsBindTheOtherFile(t *testing.T) {
+	const p = `{"mcpServers": {"p": {"command": "node"}}}`
+	dir, home := project(t, map[string]string{".mcp.json": p, ".cursor/mcp.json": p, ".gemini/settings.json": p}), t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("USERPROFILE", home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	write(t, filepath.Join(home, ".cursor", "cli-config.json"), `{"permissions": {"deny": ["Mcp(p:rm)"]}}`)
+	write(t, filepath.Join(home, ".gemini", "policies", "p.toml"),
+		"[[rule]]\nmcpName = 'p'\ndecision = 'deny'\npriority = 1\n[[rule]]\nmcpName = 'p'\ntoolName = ['get', 'rm']\ndecision = 'allow'\npriority = 2\n")
+	d := Discover(dir)
+	if len(d.Servers) != 1 {
+		t.Fatalf("servers %s, warnings %q", listed(d.Servers), d.Warnings)
+	}
+	s := &d.Servers[0]
+	if !s.Permits("get") || s.Permits("rm") || s.Permits("put") {
+		t.Errorf("it permits %q without %q", s.EnabledTools, s.DisabledTools)
+	}
+	if byFile := s.DisabledByFile(); len(byFile) > 0 || s.EnabledByFile() != nil {
+		t.Errorf("the person approves of %q without %q", s.EnabledByFile(), byFile)
+	}
+}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -31,29 +30,23 @@ func policiesOfGemini() (paths []string) {
 	return paths
 }
 
-// filesOfGemini returns the paths of the settings and policies of Gemini CLI that apply to the servers of a file beside
-// that file.
+// filesOfGemini returns the paths of the settings and policies of Gemini CLI that apply to the servers of a file: those
+// beside the file, of the project with the working folder cwd, of the person and of an administrator.
 func filesOfGemini(path, cwd string) (files []string) {
-	home, _ := os.UserHomeDir()
-	folders := []string{filepath.Dir(filepath.Dir(path))} // the file is in its .gemini
-	if cwd != "" && cwd != home {
-		folders = append(folders, projectFolders(cwd, home)...)
-	}
-	for _, folder := range folders {
+	for _, folder := range withProject(filepath.Dir(filepath.Dir(path)), cwd) { // the file is in its .gemini
 		files = append(files, placesOf(filepath.Join(folder, filepath.FromSlash(policiesBeside)), runtime.GOOS)...)
 	}
 	return slices.Concat(files, policiesOfGemini(), placesHere([]string{switchesOfGemini}))
 }
 
-// takePolicies adds the rules about tools of servers. A rule that denies in some circumstances alone is no such rule if
-// Gemini CLI does not have them by default, and one that wharf cannot look at else.
+// takePolicies adds the rules about tools of servers. It leaves out a rule for a subagent, and one whose modes do not
+// include the default one. A rule that denies by arguments or annotations gets no pattern, so that untaken tells of it; one that
+// permits by them, or in interactive use alone, is left out.
 func (d *denials) takePolicies(path string, doc *document) {
-	tier := 0
+	tier := 0 // of a project
 	for i, patterns := range [][]string{policiesOwn, policiesOfAll} {
-		for _, pattern := range patterns {
-			if slices.Contains(placesOf(pattern, runtime.GOOS), path) {
-				tier = i + 1
-			}
+		if slices.ContainsFunc(placesHere(patterns), func(pattern string) bool { return filepath.Dir(pattern) == filepath.Dir(path) }) {
+			tier = i + 1
 		}
 	}
 	for _, rule := range doc.tables(keyPolicy) {
@@ -100,7 +93,8 @@ func policyPattern(server, tool string) (pattern string, before []string, ofTool
 	return tool, geminiTool[:2], strings.HasPrefix(tool, "mcp_") || strings.Contains(tool, "__")
 }
 
-// ranked returns the rules in an order in which the later one counts. Of two with one rank, that is the one which denies.
+// ranked returns the rules sorted by their rank, because a later rule overrides an earlier one. Of two rules with the same
+// rank, the one that denies comes later.
 func (d denials) ranked() []*denial {
 	return slices.SortedStableFunc(slices.Values(d.rules), func(a, b *denial) int {
 		strict := map[bool]int{true: 0, false: 1}

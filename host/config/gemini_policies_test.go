@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a policy denies Gemini CLI is forbidden here: for the servers of a person, and for those of a project.
+// Wharf forbids the tools that a policy denies to Gemini CLI, for the servers of a person and for those of a project.
 func TestPoliciesOfGemini(t *testing.T) {
 	const all = "get del_all del_one"
 	rule := func(lines ...string) string { return "[[rule]]\n" + strings.Join(lines, "\n") + "\n" }
@@ -101,7 +101,8 @@ func TestPoliciesOfAPersonGoFirst(t *testing.T) {
 	}
 }
 
-// What a person keeps from Continue's CLI is forbidden here; its own tools are none of a server's.
+// Wharf forbids the tools that a person's permissions.yaml excludes from Continue's CLI. It passes over the names of that
+// program's own tools.
 func TestPermissionsOfContinue(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -37,7 +37,7 @@ func (s Server) PlainSecrets() []string {
 	return slices.Compact(places)
 }
 
-// HidePlainSecrets returns lines of the entry's file with mark in place of each text that PlainSecrets has the place of.
+// HidePlainSecrets returns lines of the entry's file with mark in place of each secret whose place PlainSecrets returns.
 func (s Server) HidePlainSecrets(lines, mark string) string {
 	_, texts := s.plainSecrets()
 	slices.SortFunc(texts, func(a, b string) int { return cmp.Compare(len(b), len(a)) }) // one may be a part of another
@@ -54,7 +54,8 @@ func (s Server) HidePlainSecrets(lines, mark string) string {
 	return lines
 }
 
-// leastHidden is how many bytes a secret has that is hidden wherever it stands, and not as a whole value alone.
+// leastHidden is the length in bytes from which a secret is hidden wherever it stands. A shorter one is hidden where it is
+// a whole value in quotes.
 const leastHidden = 8
 
 // plainSecrets returns the places and the texts of what looks like a secret in the clear.

@@ -103,7 +103,7 @@ func split(value string, v vars) (pieces []piece, errs []error) {
 				return pieces, append(errs, errors.New(`"${" has no "}"; write ${NAME}, or $${ for the characters`))
 			}
 			value = rest
-			if ownText.MatchString(inner) && strings.HasPrefix(rest, "}") && isOwnText(inner+"}") {
+			if strings.HasPrefix(rest, "}") && isOwnText(inner+"}") { // the first brace is that of the default
 				inner, value = inner+"}", rest[1:]
 			}
 			if inside, found, err := v.ofEntry(inner); err != nil {
@@ -154,7 +154,7 @@ func (v vars) substitute(inner string) (piece, error) {
 		name = strings.TrimPrefix(name, "?")
 	}
 	name = strings.TrimPrefix(name, "env:")
-	named := variable.MatchString(name)
+	named, ownText := variable.MatchString(name), isOwnText(inner)
 	switch {
 	case !named && v.unsetTexts:
 		return piece{text: "${" + inner + "}"}, nil
@@ -164,18 +164,18 @@ func (v vars) substitute(inner string) (piece, error) {
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME}", inner)
 	case !named:
 		return piece{}, fmt.Errorf("${%s} names no variable; write ${NAME} or ${NAME:-default}", inner)
-	case strings.Contains(fallback, "$") && !isOwnText(inner):
+	case strings.Contains(fallback, "$") && !ownText:
 		return piece{}, fmt.Errorf("the default of ${%s} holds a variable itself; write plain text", name)
 	}
 	text, set := v.lookup(name)
 	p := piece{text: text}
-	if !set && (fallback == "" || isOwnText(inner)) {
+	if !set && (fallback == "" || ownText) {
 		p.unset = name
 	}
 	switch {
 	case !set && v.unsetTexts && !hasFallback:
 		p.text = "${" + inner + "}"
-	case set && isOwnText(inner):
+	case set && ownText:
 	case hasFallback && text == "":
 		p.text = fallback
 	case !set && v.noDefaults:
@@ -188,11 +188,8 @@ func (v vars) substitute(inner string) (piece, error) {
 	return p, nil
 }
 
-// ownText matches the inside of ${…} up to the brace that ends its default, which is a variable.
-var ownText = lazyregexp.New(`:-\$\{[^{}]*$`)
-
-// isOwnText reports whether the inside of ${…} has as its default what names the variable itself. It is that text
-// where the variable is not set, as it is to clients that leave such a variable as it is written.
+// isOwnText reports whether the default in ${NAME:-default} is a reference to NAME itself: $NAME, ${NAME} or ${env:NAME}.
+// If NAME is not set, the value is that reference as a text, which is what Gemini CLI and Roo Code give their servers.
 func isOwnText(inner string) bool {
 	name, fallback, _ := strings.Cut(strings.TrimPrefix(inner, "env:"), ":-")
 	return slices.Contains([]string{"$" + name, "${" + name + "}", "${env:" + name + "}"}, fallback)

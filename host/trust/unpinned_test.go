@@ -181,3 +181,13 @@ func TestWarningsOfVariables(t *testing.T) {
 		}
 	}
 }
+
+// The question says that the server runs without the sandbox that its client starts it in.
+func TestALostSandboxIsTold(t *testing.T) {
+	for _, sandboxed := range []bool{true, false} {
+		a := asked(t, t.TempDir(), map[string]any{"command": "node", "sandboxEnabled": sandboxed})
+		if slices.Contains(a.Warnings, config.NoSandbox) != sandboxed {
+			t.Errorf("sandboxEnabled is %t, warnings %q", sandboxed, a.Warnings)
+		}
+	}
+}

@@ -51,8 +51,8 @@ func Errorf(kind error, hint, format string, a ...any) error {
 	return &Error{Kind: kind, Err: fmt.Errorf(format, a...), Hint: hint}
 }
 
-// AddPlugin returns the hint at how a plugin comes under a name that an entry has. The name is a key of TOML; a
-// command line gets it only where a shell needs no quotes for it.
+// AddPlugin returns the hint for an entry that names a plugin which is not there: the command that installs one under that name,
+// and the lines of a configuration that load one. The command has no --name if a shell would need quotes for the name.
 func AddPlugin(name string) string {
 	key, option := TOMLKey(name), ""
 	if key == name && !strings.HasPrefix(name, "-") {

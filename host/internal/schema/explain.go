@@ -75,7 +75,8 @@ func (x explainer) faults(e *jsonschema.ValidationError) (faults []Fault) {
 	return []Fault{f}
 }
 
-// another returns the description of a value that is none of some wanted ones, of which one may be of its kind.
+// another turns "a string" into "another string" if one of the values that an enum wants is a string too, and so for each
+// kind. got describes the value that was sent, as describe does.
 func another(got string, wanted []any) string {
 	words := strings.Fields(got)
 	for _, value := range wanted {

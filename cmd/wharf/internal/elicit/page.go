@@ -50,7 +50,7 @@ func (a *Asker) visit(ctx context.Context, address string) error {
 	return a.printWhole(address, shown)
 }
 
-// affirm asks a question, which no declines, and an empty line.
+// affirm asks a yes-or-no question until it gets an answer. No, and an empty line, return [term.ErrDeclined].
 func (a *Asker) affirm(ctx context.Context, q term.Question) error {
 	for {
 		answer, err := a.Ask(ctx, q)

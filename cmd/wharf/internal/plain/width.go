@@ -122,7 +122,8 @@ func Clip(text string, limit int) string {
 	return text
 }
 
-// ClipWords cuts text as [Clip] does, and behind a whole word unless that is in the first half.
+// ClipWords cuts text as [Clip] does, and then drops the last word if Clip has cut it, unless that would drop half of the
+// text.
 func ClipWords(text string, limit int) string {
 	short := Clip(text, limit)
 	if short == text {
